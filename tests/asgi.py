@@ -60,7 +60,7 @@ def scope_of(method: str, path: str, headers: Headers = ()) -> Scope:
 async def request(app: ASGIApp, method: str, path: str, headers: Headers = (), chunks: Iterable[bytes] = ()) -> Answer:
     """``chunks`` is the body, in the pieces it arrives in."""
     async with asyncio.timeout(20), open_request(app, method, path, headers, chunks) as call:
-        await call.done
+        await call.task
     return call.answer
 
 
@@ -68,15 +68,15 @@ async def request(app: ASGIApp, method: str, path: str, headers: Headers = (), c
 class Call:
     answer: Answer
     scope: Scope
-    done: asyncio.Task[None]
-    gone: asyncio.Event
+    task: asyncio.Task[None]
+    disconnected: asyncio.Event
     stuck: asyncio.Event
     """Set: the other side takes nothing more."""
 
-    async def until(self, wanted: bytes, seconds: float = 30.0) -> bytes:
+    async def until(self, expected: bytes, seconds: float = 30.0) -> bytes:
         """The body as soon as it holds this."""
         async with asyncio.timeout(seconds):
-            while wanted not in self.answer.body:  # noqa: ASYNC110 (what is sent arrives without a sign)
+            while expected not in self.answer.body:  # noqa: ASYNC110 (what is sent arrives without a sign)
                 await asyncio.sleep(0.005)
         return self.answer.body
 
@@ -92,7 +92,7 @@ async def open_request(
 ) -> AsyncIterator[Call]:
     """A request whose answer is looked at while it comes; the client leaves when the block ends."""
     pieces = list(chunks) or [b""]
-    gone, stuck = asyncio.Event(), asyncio.Event()
+    disconnected, stuck = asyncio.Event(), asyncio.Event()
     answer = Answer()
     scope = scope_of(method, path, headers)
     scope["state"].update(state or {})
@@ -101,7 +101,7 @@ async def open_request(
         if pieces:
             body = pieces.pop(0)
             return {"type": "http.request", "body": body, "more_body": bool(pieces)}
-        await gone.wait()
+        await disconnected.wait()
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
@@ -112,11 +112,11 @@ async def open_request(
     async def run() -> None:
         await app(scope, receive, send)
 
-    call = Call(answer, scope, asyncio.create_task(run()), gone, stuck)
+    call = Call(answer, scope, asyncio.create_task(run()), disconnected, stuck)
     try:
         yield call
     finally:
-        gone.set()
-        await asyncio.wait([call.done], timeout=5)
-        call.done.cancel()
-        await asyncio.gather(call.done, return_exceptions=True)
+        disconnected.set()
+        await asyncio.wait([call.task], timeout=5)
+        call.task.cancel()
+        await asyncio.gather(call.task, return_exceptions=True)

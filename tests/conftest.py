@@ -154,7 +154,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _counted(terminalreporter: pytest.TerminalReporter) -> Counter[str]:
     """What tests counted with ``record_property``, added up over all of them."""
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for report in terminalreporter.getreports("passed"):
-        counted.update({what: number for what, number in report.user_properties if isinstance(number, int)})
-    return counted
+        counts.update({what: number for what, number in report.user_properties if isinstance(number, int)})
+    return counts

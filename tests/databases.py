@@ -80,7 +80,7 @@ def databases(backend: str, folder: Path) -> Databases:
 
 @contextmanager
 def migrated(source: Databases) -> Iterator[str]:
-    """An upgraded database that nobody is connected to, to copy from."""
+    """An upgraded database without connections, to copy from."""
     with source.empty() as url:
         database = open_database(url, idle_in_transaction=60)
         try:

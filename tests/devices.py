@@ -50,7 +50,7 @@ class Machine:
     deaf: set[str] = field(default_factory=set)
     """Targets that take an act and never show it."""
     late: dict[str, float] = field(default_factory=dict)
-    """Targets that show an act only so many seconds later."""
+    """Targets that show an act only after this many seconds."""
     lose_answers: int = 0
     latency: float = 0.0
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
@@ -69,14 +69,14 @@ class Machine:
             raise self.blind.pop(0)
         return {target: self.values.get(target) for target in targets}
 
-    def write(self, wanted: Mapping[str, Json]) -> dict[str, StepFailure]:
+    def write(self, requested: Mapping[str, Json]) -> dict[str, StepFailure]:
         self.calls["act"] += 1
         self._catch_up()
-        self.batches.append(tuple(wanted))
-        refused: dict[str, StepFailure] = {}
-        for target, value in wanted.items():
+        self.batches.append(tuple(requested))
+        refusals: dict[str, StepFailure] = {}
+        for target, value in requested.items():
             if self.refuse.get(target):
-                refused[target] = self.refuse[target].pop(0)
+                refusals[target] = self.refuse[target].pop(0)
                 continue
             self.acts.append((target, value))
             if target in self.late:
@@ -86,11 +86,11 @@ class Machine:
         if self.lose_answers:
             self.lose_answers -= 1
             raise TemporaryFailure("connection lost")
-        return refused
+        return refusals
 
     def _catch_up(self) -> None:
         now = self.clock()
-        for when, target, value in [each for each in self.shows_later if each[0] <= now]:
+        for when, target, value in [pending for pending in self.shows_later if pending[0] <= now]:
             self.values[target] = value
             self.shows_later.remove((when, target, value))
 
@@ -118,8 +118,8 @@ class SetValue:
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
         async with self.machine.call(calls):
-            seen = self.machine.read([call.step.target for call in calls])
-        return {call.step.n: {"value": seen[call.step.target]} for call in calls}
+            values = self.machine.read([call.step.target for call in calls])
+        return {call.step.n: {"value": values[call.step.target]} for call in calls}
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
         async with self.machine.call(calls):
@@ -128,8 +128,8 @@ class SetValue:
                     self.machine.at_gate.add(call.step.target)
                     await gate.wait()
             calls[0].guard()
-            refused = self.machine.write({call.step.target: call.step.goal["value"] for call in calls})
-        return {call.step.n: refused[call.step.target] for call in calls if call.step.target in refused}
+            refusals = self.machine.write({call.step.target: call.step.goal["value"] for call in calls})
+        return {call.step.n: refusals[call.step.target] for call in calls if call.step.target in refusals}
 
 
 def set_value(n: int, target: str, value: Json = "on", *, needs: tuple[int, ...] = (), back: Json = None) -> Step:
@@ -162,8 +162,8 @@ def add_tenant(connection: Connection, name: str = TENANT) -> None:
 
 def order(database: Database, plan: Plan, **fields: str) -> str:
     """Submit a plan and answer with the operation."""
-    wanted: dict[str, Any] = {"actor": "alice", "reason": "ticket 17", "request": plan.summary} | fields
-    return submit(database, plan, Submission(**wanted)).operation
+    submission_fields: dict[str, Any] = {"actor": "alice", "reason": "ticket 17", "request": plan.summary} | fields
+    return submit(database, plan, Submission(**submission_fields)).operation
 
 
 def by_hand(
@@ -228,7 +228,7 @@ async def working(database: Database, *kinds: StepKind, **settings: Any) -> Asyn
 
 
 async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Well before a worker that nobody woke would look again by itself."""
+    """Wait for the condition, at most ``seconds``: shorter than the sweep of a worker that was not woken."""
     async with asyncio.timeout(seconds):
         while True:
             if condition():
@@ -237,8 +237,8 @@ async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 async def rested(database: Database, *identities: str) -> None:
-    """Until nobody drives these operations any more: they ended or ask for a person."""
-    await until(lambda: all(operation(database, each).state not in DRIVEN for each in identities))
+    """Wait until no worker drives these operations any more: they ended or need attention."""
+    await until(lambda: all(operation(database, identity).state not in DRIVEN for identity in identities))
 
 
 def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:

@@ -59,7 +59,7 @@ def realm(name: str) -> dict[str, Any]:
             user("bob", "Bob Cscs", "cscs"),
             user("carol", "Carol Both", "psi", "cscs"),
             user("ruth", "Ruth Root", "pa_admin"),
-            user("nemo", "Nemo Nobody"),
+            user("nemo", "Nemo Niemand"),
             {
                 "username": "service-account-canton-robot",
                 "enabled": True,

@@ -1,4 +1,4 @@
-"""A gateway of CSM whose every answer is the one that a test gives it."""
+"""A gateway of CSM that gives one fixed answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from canton.drivers.csm.gateway import Access, Gateway, Response
 
 
 class Answering(Gateway):
-    """A token for whoever wants one, and this answer to every other request."""
+    """Answers a request for a token with a token, and every other request with ``answer``."""
 
     def __init__(self, access: Access, answer: Response) -> None:
         super().__init__(access)

@@ -1,4 +1,4 @@
-"""An issuer for tests: keys of its own, their JWKS on loopback, and a token for whoever is wanted.
+"""An issuer for tests: keys of its own, their JWKS on loopback, and tokens for any person.
 
 The server under test verifies with the production driver; only the login is left out.
 """

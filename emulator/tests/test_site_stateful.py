@@ -18,7 +18,7 @@ import site_properties as site_truths
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.power import SWITCHED
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.services.pcs.kinds import OPERATIONS
+from csm_emulator.services.pcs.component_types import OPERATIONS
 from csm_emulator.services.pcs.power_status.polling import INTERVAL
 from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile

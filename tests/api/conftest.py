@@ -60,20 +60,20 @@ class Api:
         return replace(self, token=self.mint.token(user, roles, **claims))
 
     def call(self, method: str, path: str, body: Any = None, *, reason: str | None = None, **headers: str) -> Reply:
-        sent = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        sent_headers = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
         # One for all, so that answers can be compared to the letter.
-        sent.setdefault("X-Request-Id", "of-a-test")
+        sent_headers.setdefault("X-Request-Id", "of-a-test")
         if self.token is not None:
-            sent.setdefault("Authorization", f"Bearer {self.token}")
+            sent_headers.setdefault("Authorization", f"Bearer {self.token}")
         if reason is not None:
-            sent["Canton-Reason"] = quote(reason)
+            sent_headers["Canton-Reason"] = quote(reason)
         raw = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         if raw is not None:
-            sent.setdefault("Content-Type", "application/json")
+            sent_headers.setdefault("Content-Type", "application/json")
         where = urlsplit(self.url)
         connection = HTTPConnection(where.hostname or "", where.port, timeout=30)
         try:
-            connection.request(method, path, raw, sent)
+            connection.request(method, path, raw, sent_headers)
             answer = connection.getresponse()
             lowered = {name.lower(): value for name, value in answer.getheaders()}
             return Reply(answer.status, lowered, answer.read().decode())
@@ -93,8 +93,8 @@ def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
     # A test sends in a second what a person does in an hour.
     rates = RateLimits(1e6, 1e6, 1e6)
     verifier = changed.pop("verifier", None) or verifier_with_keys(tokens)
-    given = Services(database, verifier, BUILTIN, configured, Hub(database), system_clock, rates)
-    return replace(given, **changed)
+    default_services = Services(database, verifier, BUILTIN, configured, Hub(database), system_clock, rates)
+    return replace(default_services, **changed)
 
 
 def verifier_with_keys(tokens: Mint) -> OidcVerifier:
@@ -150,8 +150,8 @@ def serving(services: Services, tokens: Mint) -> Iterator[Api]:
 
 @pytest.fixture(scope="session")
 def tokens() -> Iterator[Mint]:
-    with mint() as made:
-        yield made
+    with mint() as issuer:
+        yield issuer
 
 
 @pytest.fixture

@@ -30,8 +30,10 @@ CLERK = custom("clerk", "tenant", "", ["tenant.read", "tenant.update"])
 @pytest.fixture
 def api(services: Services, tokens: Mint) -> Iterator[Api]:
     policy = replace(services.settings.policy, two_person=UNDER_TWO)
-    given = replace(services, settings=replace(services.settings, policy=policy), roles={**BUILTIN, "clerk": CLERK})
-    with serving(given, tokens) as running:
+    settings_with_policy = replace(
+        services, settings=replace(services.settings, policy=policy), roles={**BUILTIN, "clerk": CLERK}
+    )
+    with serving(settings_with_policy, tokens) as running:
         yield running
 
 
@@ -41,19 +43,19 @@ def second(admin: Api) -> Api:
 
 
 def delete(api: Api, approval: str | None = None, **headers: str) -> Reply:
-    given = {} if approval is None else {"Canton_Approval": approval}
-    return api.call("DELETE", "/v1/tenants/psi", reason="contract ended", **given, **headers)
+    approval_header = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("DELETE", "/v1/tenants/psi", reason="contract ended", **approval_header, **headers)
 
 
 def ask(api: Api) -> str:
-    asked = delete(api)
-    assert (asked.status, asked.code) == (403, "approval-required")
-    return str(asked.json["details"]["approval"])
+    refusal = delete(api)
+    assert (refusal.status, refusal.code) == (403, "approval-required")
+    return str(refusal.json["details"]["approval"])
 
 
 def update(api: Api, description: str, approval: str | None = None) -> Reply:
-    given = {} if approval is None else {"Canton_Approval": approval}
-    return api.call("PATCH", "/v1/tenants/psi", {"description": description}, **given)
+    headers = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("PATCH", "/v1/tenants/psi", {"description": description}, **headers)
 
 
 def decide(api: Api, approval: str, verdict: str = "approve") -> Reply:
@@ -110,10 +112,10 @@ def test_only_people_approve_and_ask(admin: Api, second: Api) -> None:
     for machine in machines:
         assert machine.get("/v1/whoami").json["kind"] == "machine"
         for verdict in ("approve", "refuse"):
-            refused = decide(machine, waiting, verdict)
-            assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
-        asked = delete(machine)
-        assert (asked.code, asked.json["details"]["rule"]) == ("forbidden", "two-persons")
+            refusal = decide(machine, waiting, verdict)
+            assert (refusal.status, refusal.json["details"]["rule"]) == (403, "two-persons")
+        reply = delete(machine)
+        assert (reply.code, reply.json["details"]["rule"]) == ("forbidden", "two-persons")
         assert machine.get("/v1/tenants/psi").status == 200
     assert state(admin, waiting) == "pending"
     decide(second, waiting)
@@ -136,8 +138,8 @@ def test_an_approval_is_used_once(admin: Api, second: Api) -> None:
     waiting = str(update(admin, "one").json["details"]["approval"])
     decide(second, waiting)
     assert update(admin, "one", waiting).status == 200
-    again = update(admin, "one", waiting)
-    assert (again.status, again.code, again.json["details"]["state"]) == (409, "approval-not-usable", "used")
+    repeated = update(admin, "one", waiting)
+    assert (repeated.status, repeated.code, repeated.json["details"]["state"]) == (409, "approval-not-usable", "used")
 
 
 def test_another_request_is_not_what_was_approved(admin: Api, second: Api) -> None:
@@ -153,11 +155,11 @@ def test_an_approval_is_for_the_reason_too(admin: Api, second: Api) -> None:
     make(admin, "psi")
     waiting = ask(admin)
     decide(second, waiting)
-    other = admin.call("DELETE", "/v1/tenants/psi", reason="spite", Canton_Approval=waiting)
-    assert other.code == "approval-not-usable"
-    assert "reason" in other.json["detail"]
-    again = admin.call("DELETE", "/v1/tenants/psi", reason="spite")
-    assert again.json["details"]["approval"] != waiting
+    reply = admin.call("DELETE", "/v1/tenants/psi", reason="spite", Canton_Approval=waiting)
+    assert reply.code == "approval-not-usable"
+    assert "reason" in reply.json["detail"]
+    repeated = admin.call("DELETE", "/v1/tenants/psi", reason="spite")
+    assert repeated.json["details"]["approval"] != waiting
     assert admin.get(f"/v1/approvals/{waiting}").json["state"] == "approved"
     assert delete(admin, waiting).status == 204
 
@@ -166,21 +168,21 @@ def test_a_change_that_fails_leaves_the_approval_good(admin: Api, second: Api) -
     make(admin, "psi")
     waiting = ask(admin)
     decide(second, waiting)
-    made = admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-viewer", "tenant": "psi"}).json["id"]
+    binding = admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-viewer", "tenant": "psi"}).json["id"]
     assert delete(admin, waiting).code == "not-empty"
     assert state(admin, waiting) == "approved"
-    admin.call("DELETE", f"/v1/bindings/{made}", reason="x")
+    admin.call("DELETE", f"/v1/bindings/{binding}", reason="x")
     assert delete(admin, waiting).status == 204
 
 
 def test_a_refused_or_expired_approval_opens_nothing(admin: Api, second: Api) -> None:
     make(admin, "psi")
-    refused = ask(admin)
-    assert decide(second, refused, "refuse").json["state"] == "refused"
-    assert delete(admin, refused).code == "approval-not-usable"
-    assert decide(second, refused).code == "wrong-state"
+    refusal = ask(admin)
+    assert decide(second, refusal, "refuse").json["state"] == "refused"
+    assert delete(admin, refusal).code == "approval-not-usable"
+    assert decide(second, refusal).code == "wrong-state"
     late = ask(admin)
-    assert late != refused
+    assert late != refusal
     decide(second, late)
     with admin.services.database.write() as connection:
         connection.execute(sa.update(table).where(table.c.id == late).values(expires_at=1))
@@ -194,8 +196,8 @@ def test_deciding_the_same_again_is_nothing_new(admin: Api, second: Api) -> None
     make(admin, "psi")
     waiting = ask(admin)
     first = decide(second, waiting)
-    again = decide(second, waiting)
-    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    repeated = decide(second, waiting)
+    assert (repeated.status, repeated.headers["canton-unchanged"], repeated.json) == (200, "true", first.json)
     assert decide(admin.as_("third", "canton-provider-admin"), waiting).code == "wrong-state"
 
 
@@ -222,9 +224,9 @@ def test_who_may_not_make_a_change_does_not_decide_on_it(admin: Api) -> None:
     make(admin, "psi")
     waiting = ask(admin)
     operator = admin.as_("op", "canton-provider-operator")
-    refused = decide(operator, waiting)
-    assert (refused.status, refused.code) == (403, "forbidden")
-    assert refused.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
+    refusal = decide(operator, waiting)
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    assert refusal.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
     watching = decide(admin.as_("aud", "canton-auditor"), waiting)
     assert (watching.status, watching.json["details"]["permission"]) == (403, "approval.decide")
     assert state(admin, waiting) == "pending"
@@ -236,8 +238,8 @@ def test_a_service_account_neither_asks_nor_decides(admin: Api) -> None:
     body = {"name": "ci", "tenant": None, "permissions": ["tenant.delete", "approval.decide", "approval.read"]}
     path = admin.post("/v1/service-accounts", body).headers["location"]
     ci = replace(admin, token=admin.post(f"{path}/tokens").json["token"])
-    for refused in (decide(ci, waiting), delete(ci)):
-        assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "two-persons")
+    for refusal in (decide(ci, waiting), delete(ci)):
+        assert (refusal.status, refusal.code, refusal.json["details"]["rule"]) == (403, "forbidden", "two-persons")
     assert delete(ci, waiting).json["details"]["rule"] == "two-persons"
     assert state(admin, waiting) == "pending"
 
@@ -245,16 +247,16 @@ def test_a_service_account_neither_asks_nor_decides(admin: Api) -> None:
 def test_one_sees_what_one_asked_for(admin: Api) -> None:
     make(admin, "psi", "cscs")
     admin.post("/v1/bindings", {"subject": "test:ann", "role": "clerk", "tenant": "psi"})
-    others = ask(admin)
+    foreign = ask(admin)
     ann = admin.as_("ann")
     mine = str(update(ann, "mine").json["details"]["approval"])
-    listed = ann.get("/v1/approvals")
-    Items[Approval].model_validate_json(listed.text)
-    assert [each["id"] for each in listed.json["items"]] == [mine]
+    reply = ann.get("/v1/approvals")
+    Items[Approval].model_validate_json(reply.text)
+    assert [approval["id"] for approval in reply.json["items"]] == [mine]
     assert ann.get(f"/v1/approvals/{mine}").status == 200
-    assert ann.get(f"/v1/approvals/{others}").code == "unknown-approval"
+    assert ann.get(f"/v1/approvals/{foreign}").code == "unknown-approval"
     assert decide(ann, mine).code == "forbidden"
-    assert decide(ann, others).code == "unknown-approval"
+    assert decide(ann, foreign).code == "unknown-approval"
     assert decide(admin.as_("boss", "canton-tenant-admin:psi"), mine).status == 200
     assert update(ann, "mine", mine).status == 200
 
@@ -266,7 +268,7 @@ def test_lists_show_what_one_may_see_and_ask_for(admin: Api, second: Api) -> Non
     decide(second, first)
 
     def listed(api: Api, query: str = "") -> list[str]:
-        return [each["id"] for each in api.get(f"/v1/approvals{query}").json["items"]]
+        return [approval["id"] for approval in api.get(f"/v1/approvals{query}").json["items"]]
 
     assert listed(second) == [first, elsewhere]
     assert listed(second, "?sort=-created_at") == [elsewhere, first]
@@ -285,11 +287,11 @@ def test_what_is_foreign_answers_as_what_is_absent(admin: Api) -> None:
     make(admin, "psi", "cscs")
     foreign = ask(admin)
     ann = admin.as_("ann", "canton-tenant-admin:cscs")
-    for method, rest in (("GET", ""), ("POST", "/approve"), ("POST", "/refuse")):
-        there = ann.call(method, f"/v1/approvals/{foreign}{rest}")
-        absent = ann.call(method, f"/v1/approvals/{ABSENT}{rest}")
-        assert there.status == absent.status == 404
-        assert without(there.json, foreign) == without(absent.json, ABSENT)
+    for method, action in (("GET", ""), ("POST", "/approve"), ("POST", "/refuse")):
+        foreign_reply = ann.call(method, f"/v1/approvals/{foreign}{action}")
+        absent = ann.call(method, f"/v1/approvals/{ABSENT}{action}")
+        assert foreign_reply.status == absent.status == 404
+        assert without(foreign_reply.json, foreign) == without(absent.json, ABSENT)
 
 
 def test_a_suspended_tenants_member_does_not_decide(admin: Api) -> None:
@@ -311,22 +313,22 @@ def test_every_step_is_in_the_audit(admin: Api, second: Api) -> None:
     with admin.services.database.read() as connection:
         rows = audit.page(connection, None, [], Window(10, "seq")).rows
         audit.verify(connection)
-    told = [(row["actor"], row["action"], json.loads(row["details"])) for row in rows[1:]]
-    assert [(actor, action, details["outcome"]) for actor, action, details in told] == [
+    audited = [(row["actor"], row["action"], json.loads(row["details"])) for row in rows[1:]]
+    assert [(actor, action, details["outcome"]) for actor, action, details in audited] == [
         ("test:root", "tenant.delete", "approval-required"),
         ("test:root", "approval.decide", "forbidden"),
         ("test:second", "approval.decide", "done"),
         ("test:root", "tenant.delete", "done"),
     ]
-    assert told[2][2]["asked_for"] == "tenant.delete"
-    assert told[3][2]["approval"] == waiting
+    assert audited[2][2]["asked_for"] == "tenant.delete"
+    assert audited[3][2]["approval"] == waiting
 
 
 def test_a_name_in_another_case_is_no_second_person(admin: Api) -> None:
     make(admin, "psi")
     approval = ask(admin)
-    refused = decide(admin.as_("Root", "canton-provider-admin"), approval)
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
+    refusal = decide(admin.as_("Root", "canton-provider-admin"), approval)
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "two-persons")
 
 
 def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says(admin: Api, second: Api) -> None:
@@ -341,8 +343,8 @@ def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says
 @pytest.mark.parametrize("query", ["dry_run=true", "note=a+rehearsal", "dry_run", "%64ry_run=true", "a=1&a=2"])
 def test_what_waits_for_a_second_person_does_not_read_as_something_else(admin: Api, query: str) -> None:
     make(admin, "psi")
-    refused = admin.call("DELETE", f"/v1/tenants/psi?{query}", reason="contract ended")
-    assert (refused.status, refused.code) == (400, "invalid-request")
+    refusal = admin.call("DELETE", f"/v1/tenants/psi?{query}", reason="contract ended")
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
     assert admin.get("/v1/approvals").json["items"] == []
 
 
@@ -359,9 +361,9 @@ def test_nor_does_the_tenants_audit_tell_it_before_it_is_done(admin: Api, second
     waiting = ask(admin)
     assert delete(admin, waiting).code == "approval-not-usable"
     member = admin.as_("ann", "canton-tenant-admin:psi")
-    assert [each["action"] for each in member.get("/v1/audit").json["items"]] == ["tenant.create"]
+    assert [record["action"] for record in member.get("/v1/audit").json["items"]] == ["tenant.create"]
     attempts = admin.get("/v1/audit?action=tenant.delete").json["items"]
-    assert [(each["details"]["outcome"], each["tenant"]) for each in attempts] == [
+    assert [(record["details"]["outcome"], record["tenant"]) for record in attempts] == [
         ("approval-not-usable", None),
         ("approval-required", None),
     ]

@@ -19,9 +19,9 @@ api, second = test_approvals.api, test_approvals.second
 def test_one_person_has_a_bounded_number_of_changes_pending(admin: Api, second: Api) -> None:
     make(admin, "psi")
     pending = [update(admin, f"text {number}").json["details"]["approval"] for number in range(MOST_PENDING)]
-    refused = update(admin, "one more")
-    assert (refused.status, refused.code) == (409, "conflict")
-    assert "canton approval list --state pending" in refused.json["detail"]
+    refusal = update(admin, "one more")
+    assert (refusal.status, refusal.code) == (409, "conflict")
+    assert "canton approval list --state pending" in refusal.json["detail"]
     assert update(admin, "text 0").json["details"]["approval"] == pending[0], "what waits already is not one more"
     assert update(second, "another person's").code == "approval-required"
     decide(second, pending[0], "refuse")

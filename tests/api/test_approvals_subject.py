@@ -33,8 +33,8 @@ ACCOUNTS = custom(
 def api(services: Services, tokens: Mint) -> Iterator[Api]:
     policy = replace(services.settings.policy, two_person=UNDER_TWO)
     roles = {**BUILTIN, "desk": DESK, "accounts": ACCOUNTS}
-    given = replace(services, settings=replace(services.settings, policy=policy), roles=roles)
-    with serving(given, tokens) as running:
+    configured = replace(services, settings=replace(services.settings, policy=policy), roles=roles)
+    with serving(configured, tokens) as running:
         yield running
 
 
@@ -45,8 +45,8 @@ def operator(admin: Api) -> Api:
 
 
 def power_off(api: Api, nodes: str, approval: str | None = None) -> Reply:
-    given = {} if approval is None else {"Canton_Approval": approval}
-    return api.call("POST", "/v1/nodes/power", {"nodes": nodes, "to": "off"}, reason="ticket 17", **given)
+    headers = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("POST", "/v1/nodes/power", {"nodes": nodes, "to": "off"}, reason="ticket 17", **headers)
 
 
 def approved(api: Api, nodes: str) -> str:
@@ -58,8 +58,8 @@ def approved(api: Api, nodes: str) -> str:
 
 def renumber(api: Api, *pairs: tuple[int, int]) -> None:
     rows = [{"xname": xname(place), "nid": nid} for place, nid in pairs]
-    done = api.post("/v1/nodes/import", {"site": "alps", "renumber": True, "nodes": rows}, "new numbers")
-    assert done.status == 200, done.text
+    reply = api.post("/v1/nodes/import", {"site": "alps", "renumber": True, "nodes": rows}, "new numbers")
+    assert reply.status == 200, reply.text
 
 
 def test_an_approval_is_for_the_nodes_that_a_number_stood_for(operator: Api) -> None:
@@ -177,26 +177,26 @@ def test_nobody_lets_another_give_what_they_could_not_give(admin: Api) -> None:
     boss, second = admin.as_("boss", "canton-provider-admin"), admin.as_("second", "canton-provider-admin")
 
     def granted(body: dict[str, str | None], approver: Api) -> Reply:
-        asked = str(boss.post("/v1/bindings", body, "new desk").json["details"]["approval"])
-        verdict = decide(approver, asked)
+        approval = str(boss.post("/v1/bindings", body, "new desk").json["details"]["approval"])
+        verdict = decide(approver, approval)
         if verdict.status != 200:
-            assert state(boss, asked) == "pending"
+            assert state(boss, approval) == "pending"
             return verdict
-        return boss.call("POST", "/v1/bindings", body, reason="new desk", Canton_Approval=asked)
+        return boss.call("POST", "/v1/bindings", body, reason="new desk", Canton_Approval=approval)
 
     assert granted(with_role, second).status == 201
     assert hana.get("/v1/whoami").status == 200
-    refused = granted({"subject": "test:hana", "role": "provider-admin", "tenant": None}, hana)
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    refusal = granted({"subject": "test:hana", "role": "provider-admin", "tenant": None}, hana)
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "exceeds-own")
     assert granted({"subject": "test:hugo", "role": "desk", "tenant": None}, hana).status == 201
 
 
 def test_nor_for_longer_than_they_have_it(admin: Api) -> None:
     second = admin.as_("second", "canton-provider-admin")
     short = {"subject": "test:hour", "role": "provider-admin", "tenant": None, "until": "2099-01-01T00:00:00Z"}
-    asked = str(admin.post("/v1/bindings", short, "an hour").json["details"]["approval"])
-    assert decide(second, asked).status == 200
-    assert admin.call("POST", "/v1/bindings", short, reason="an hour", Canton_Approval=asked).status == 201
+    approval = str(admin.post("/v1/bindings", short, "an hour").json["details"]["approval"])
+    assert decide(second, approval).status == 200
+    assert admin.call("POST", "/v1/bindings", short, reason="an hour", Canton_Approval=approval).status == 201
     for_good = {"subject": "test:eve", "role": "provider-admin", "tenant": None}
     endless = str(admin.post("/v1/bindings", for_good, "for good").json["details"]["approval"])
     assert decide(admin.as_("hour"), endless).json["details"]["rule"] == "exceeds-own"
@@ -209,18 +209,18 @@ def test_nor_through_a_service_account(admin: Api) -> None:
     with admin.services.database.write() as connection:
         bindings.grant(connection, bindings.Grant("test:clerk", "accounts", None, None), "test:root", "")
     body = {"name": "ci", "tenant": "psi", "permissions": ["node.power"]}
-    asked = str(admin.post("/v1/service-accounts", body, "pipeline").json["details"]["approval"])
-    assert decide(clerk, asked).json["details"]["rule"] == "exceeds-own"
-    assert decide(second, asked).status == 200
-    made = admin.call("POST", "/v1/service-accounts", body, reason="pipeline", Canton_Approval=asked)
-    path = f"{made.headers['location']}/tokens"
+    approval = str(admin.post("/v1/service-accounts", body, "pipeline").json["details"]["approval"])
+    assert decide(clerk, approval).json["details"]["rule"] == "exceeds-own"
+    assert decide(second, approval).status == 200
+    reply = admin.call("POST", "/v1/service-accounts", body, reason="pipeline", Canton_Approval=approval)
+    path = f"{reply.headers['location']}/tokens"
     token = str(admin.post(path, {}, "pipeline").json["details"]["approval"])
     assert decide(clerk, token).json["details"]["rule"] == "exceeds-own"
     assert decide(second, token).status == 200
 
 
 def test_a_tenant_has_no_say_in_taking_back_what_the_provider_did(operator: Api) -> None:
-    """Whoever could not make the change does not approve it, nor read of it before it is decided."""
+    """A person who could not make the change does not approve it, nor read of it before it is decided."""
     approval = approved(operator, xname(0))
     operation = str(power_off(operator, xname(0), approval).json["id"])
     in_trouble(operator, operation)

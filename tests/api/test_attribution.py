@@ -39,9 +39,9 @@ def test_an_operation_says_who_and_why_to_readers_of_the_audit(admin: Api, role:
     reader = admin.as_("eve", role)
     reply = reader.get(f"/v1/operations/{operation_id}")
     Operation.model_validate_json(reply.text)
-    shown = reply.json
-    assert shown == one_item(reader, "/v1/operations")
-    facts = (shown["actor"], shown["reason"], shown["cancel_requested_by"])
+    document = reply.json
+    assert document == one_item(reader, "/v1/operations")
+    facts = (document["actor"], document["reason"], document["cancel_requested_by"])
     assert facts == (("test:root", CAUSE, "test:root") if attributed else (None, None, None))
     assert one_item(reader, "/v1/operations?fields=reason") == {"reason": CAUSE if attributed else None}
 
@@ -49,20 +49,20 @@ def test_an_operation_says_who_and_why_to_readers_of_the_audit(admin: Api, role:
 @pytest.mark.parametrize(("role", "attributed"), READERS)
 def test_the_filter_by_actor_does_not_say_who_it_was(admin: Api, role: str, attributed: bool) -> None:
     cancelled_power_on(admin)
-    found = admin.as_("eve", role).get("/v1/operations?actor=test:root").json["items"]
-    assert len(found) == (1 if attributed else 0)
+    operations = admin.as_("eve", role).get("/v1/operations?actor=test:root").json["items"]
+    assert len(operations) == (1 if attributed else 0)
 
 
 @pytest.mark.parametrize(("role", "attributed"), READERS)
 def test_a_binding_says_who_and_why_to_readers_of_the_audit(admin: Api, role: str, attributed: bool) -> None:
     fill(admin, {"psi": range(1)})
-    made = grant(admin, "test:bob", "tenant-viewer", "psi").json
+    binding = grant(admin, "test:bob", "tenant-viewer", "psi").json
     reader = admin.as_("eve", role)
-    shown = reader.get(f"/v1/bindings/{made['id']}").json
-    assert shown == one_item(reader, "/v1/bindings?tenant=psi")
-    Binding.model_validate(shown)
-    assert (shown["granted_by"], shown["reason"]) == (("test:root", "a test") if attributed else (None, None))
-    assert (shown["subject"], shown["role"]) == ("test:bob", "tenant-viewer")
+    document = reader.get(f"/v1/bindings/{binding['id']}").json
+    assert document == one_item(reader, "/v1/bindings?tenant=psi")
+    Binding.model_validate(document)
+    assert (document["granted_by"], document["reason"]) == (("test:root", "a test") if attributed else (None, None))
+    assert (document["subject"], document["role"]) == ("test:bob", "tenant-viewer")
 
 
 def test_each_tenant_of_a_list_is_decided_on_its_own(admin: Api) -> None:
@@ -77,10 +77,10 @@ def test_each_tenant_of_a_list_is_decided_on_its_own(admin: Api) -> None:
 def test_the_answer_of_a_change_withholds_it_too(admin: Api) -> None:
     """A custom role may stop another's operation, or grant a role again, and not read the audit."""
     operation_id = cancelled_power_on(admin, "canton-tenant-admin:psi")
-    held = ["operation.read", "operation.cancel", "member.read", "member.grant", "tenant.read"]
+    permissions = ["operation.read", "operation.cancel", "member.read", "member.grant", "tenant.read"]
     roles = {
         **BUILTIN,
-        "stopper": custom("stopper", "tenant", "", held),
+        "stopper": custom("stopper", "tenant", "", permissions),
         "granted": custom("granted", "tenant", "", []),
     }
     with served_with(admin, roles=roles) as root:
@@ -88,9 +88,9 @@ def test_the_answer_of_a_change_withholds_it_too(admin: Api) -> None:
         assert grant(root, "test:eve", "stopper", "psi").status == 201
         eve = root.as_("eve")
         stopped = eve.post(f"/v1/operations/{operation_id}/cancel", None, "stop")
-        again = grant(eve, "test:bob", "granted", "psi")
+        repeated = grant(eve, "test:bob", "granted", "psi")
     assert (stopped.status, stopped.json["actor"], stopped.json["reason"]) == (202, None, None)
-    assert (again.status, again.json["granted_by"], again.json["reason"]) == (200, None, None)
+    assert (repeated.status, repeated.json["granted_by"], repeated.json["reason"]) == (200, None, None)
 
 
 def test_an_account_and_its_tokens_say_who_made_them_to_readers_of_the_audit(admin: Api) -> None:
@@ -102,9 +102,9 @@ def test_an_account_and_its_tokens_say_who_made_them_to_readers_of_the_audit(adm
     with served_with(admin, roles={**BUILTIN, "lister": lister}) as root:
         assert grant(root, "test:eve", "lister", "psi").status == 201
         for reader, maker in ((root, "test:root"), (root.as_("eve"), None)):
-            shown = reader.get(path).json
-            assert shown == one_item(reader, "/v1/service-accounts")
+            document = reader.get(path).json
+            assert document == one_item(reader, "/v1/service-accounts")
             token = one_item(reader, f"{path}/tokens")
-            ServiceAccount.model_validate(shown)
+            ServiceAccount.model_validate(document)
             Token.model_validate(token)
-            assert (shown["created_by"], token["created_by"]) == (maker, maker)
+            assert (document["created_by"], token["created_by"]) == (maker, maker)

@@ -17,7 +17,7 @@ def ann(admin: Api) -> Api:
 
 
 def listed(api: Api, query: str = "") -> list[tuple[str, str]]:
-    return [(each["action"], each["subject"]) for each in api.get(f"/v1/audit{query}").json["items"]]
+    return [(record["action"], record["subject"]) for record in api.get(f"/v1/audit{query}").json["items"]]
 
 
 PSI, CSCS = ("tenant.create", "tenant:psi"), ("tenant.create", "tenant:cscs")
@@ -57,7 +57,7 @@ def test_filters(admin: Api, ann: Api) -> None:
         ("?action=tenant.create", [CSCS, PSI]),
         ("?subject=tenant:cscs", [CSCS]),
         ("?tenant=psi&action=tenant.create", [PSI]),
-        ("?actor=nobody", []),
+        ("?actor=unknown", []),
     ):
         assert listed(admin, query) == expected, query
 
@@ -92,7 +92,7 @@ def test_the_audit_of_a_tenant_does_not_name_the_people_of_another(admin: Api) -
     stranger, viewer = admin.as_("eve", "canton-tenant-admin:eth"), admin.as_("vic", "canton-tenant-viewer:psi")
     for api in (stranger, viewer):
         api.call("PATCH", "/v1/tenants/psi", {"description": "x"}, reason="call me")
-    seen = admin.as_("pia", "canton-tenant-admin:psi").get("/v1/audit").json["items"]
-    assert {each["actor"] for each in seen} == {"test:root", "test:vic"}
-    refused = admin.get("/v1/audit?actor=test:eve").json["items"]
-    assert [(each["tenant"], each["details"]["named_tenant"]) for each in refused] == [(None, "psi")]
+    records = admin.as_("pia", "canton-tenant-admin:psi").get("/v1/audit").json["items"]
+    assert {record["actor"] for record in records} == {"test:root", "test:vic"}
+    refusals = admin.get("/v1/audit?actor=test:eve").json["items"]
+    assert [(record["tenant"], record["details"]["named_tenant"]) for record in refusals] == [(None, "psi")]

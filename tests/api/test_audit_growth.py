@@ -29,14 +29,14 @@ def test_a_caller_without_roles_cannot_fill_the_audit(api: Api, database: Databa
         answer = mallory.post(f"/v1/tenants?x={'y' * 30_000}{number}", {"name": "psi"})
         assert answer.status == 403
     api.services.refusals.flush(database)
-    first, rest = records(database)
+    first, later_record = records(database)
     assert (first["actor"], first["action"]) == ("test:mallory", "tenant.create")
     assert first["details"]["outcome"] == "refused"
     assert len(str(first["subject"])) == audit.LONGEST_SUBJECT
     assert str(first["subject"]).endswith("…")
-    assert rest["details"]["count"] == 39
-    assert len(rest["details"]["requests"]) == refusals.EXAMPLES
-    assert sum(len(json.dumps(record, default=str)) for record in (first, rest)) < 8_000
+    assert later_record["details"]["count"] == 39
+    assert len(later_record["details"]["requests"]) == refusals.EXAMPLES
+    assert sum(len(json.dumps(record, default=str)) for record in (first, later_record)) < 8_000
     with database.read() as connection:
         assert audit.verify(connection).seq == 2
 
@@ -46,9 +46,9 @@ def test_invented_tenants_do_not_help(api: Api, database: Database) -> None:
     for number in range(60):
         assert mallory.post(f"/v1/tenants/t{number}/suspend").status == 404
     api.services.refusals.flush(database)
-    written = records(database)
-    assert [each["tenant"] for each in written] == [None, None]
-    assert (written[-1]["details"]["outcome"], written[-1]["details"]["count"]) == ("refused", 59)
+    recorded = records(database)
+    assert [record["tenant"] for record in recorded] == [None, None]
+    assert (recorded[-1]["details"]["outcome"], recorded[-1]["details"]["count"]) == ("refused", 59)
 
 
 def test_what_is_counted_is_still_the_tenants_to_read(admin: Api, database: Database) -> None:
@@ -57,8 +57,8 @@ def test_what_is_counted_is_still_the_tenants_to_read(admin: Api, database: Data
     for _ in range(3):
         assert viewer.post("/v1/tenants/psi/suspend").status == 403
     admin.services.refusals.flush(database)
-    seen = admin.as_("ann", "canton-tenant-admin:psi").get("/v1/audit?actor=test:vic").json["items"]
-    assert [record["details"].get("count") for record in seen] == [2, None]
+    visible_records = admin.as_("ann", "canton-tenant-admin:psi").get("/v1/audit?actor=test:vic").json["items"]
+    assert [record["details"].get("count") for record in visible_records] == [2, None]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
@@ -102,7 +102,9 @@ def test_one_actor_has_few_kinds_of_refusals_with_a_record_of_their_own(database
     counting.record(database, RefusalKind("test:ann", "site.create", None, "refused"), "POST /v1/sites", "", {})
     assert records(database)[-1]["actor"] == "test:ann", "the bound is of one actor"
     counting.flush(database)
-    several = [each["details"]["count"] for each in records(database) if each["details"].get("outcome") == "several"]
+    several = [
+        record["details"]["count"] for record in records(database) if record["details"].get("outcome") == "several"
+    ]
     assert len(several) == len(permissions), "one for each permission, whatever the outcomes"
     assert sum(several) == 2 * (len(permissions) * len(outcomes) - 20)
 
@@ -149,12 +151,12 @@ def test_a_page_of_events_is_cut_too(admin: Api, database: Database, monkeypatch
         outbox.append(connection, "psi", events)
     monkeypatch.setattr(follow, "LARGEST_PAGE", 100_000)
     subjects: list[str] = []
-    after = "start"
+    cursor = "start"
     for _ in range(30):
-        answer = admin.get(f"/v1/events?limit=1000&after={after}")
+        answer = admin.get(f"/v1/events?limit=1000&after={cursor}")
         assert len(answer.text) < 110_000
         subjects += [event["subject"] for event in answer.json["items"]]
         if answer.json["next"] is None:
             break
-        after = answer.json["next"]
+        cursor = answer.json["next"]
     assert subjects[-30:] == [f"tenant:{number}" for number in range(30)]

@@ -26,7 +26,7 @@ from canton.store.operations import journal
 from tokens import AUDIENCE, Mint, new_key
 
 # A: provider-admin, O: provider-operator, U: auditor, a: tenant-admin, o: tenant-operator, v: tenant-viewer,
-# s: a service account of the tenant that may read and switch nodes, x: somebody without any binding.
+# s: a service account of the tenant that may read and switch nodes, x: a person without any binding.
 ROLES = {
     "A": "canton-provider-admin",
     "O": "canton-provider-operator",
@@ -45,10 +45,10 @@ ACCOUNT = ("node.read", "node.power", "tenant.read", "operation.read")
 
 @dataclass(frozen=True)
 class Route:
-    """``may`` do it; ``sees`` what it is about, and so is told that it may not; the others find nothing there.
+    """Callers in ``may`` are allowed, those in ``sees`` are refused (403), and for the others it is absent (404).
 
-    ``about`` makes what it is about in a tenant and gives the values of its path. Without it the route is about
-    nothing that could be somebody else's: then whoever may not is told so.
+    ``about`` creates the route's object in a tenant and returns the values of the path. A route without it is about
+    no object of a tenant: then every caller who may not is refused with 403.
     """
 
     may: str
@@ -94,11 +94,11 @@ class World:
         return plan_power(NodeSnapshot(found, {}, "power@alps"), "on", tenant)
 
     def operation(self, tenant: str, state: str | None = None) -> dict[str, str]:
-        made = submit(self.database, self.plan(tenant), Submission("test:root", "", None)).operation
+        operation = submit(self.database, self.plan(tenant), Submission("test:root", "", None)).operation
         if state is not None:
             with self.database.write() as connection:
-                journal.set_state(connection, made, state)  # type: ignore[arg-type]
-        return {"operation_id": made}
+                journal.set_state(connection, operation, state)  # type: ignore[arg-type]
+        return {"operation_id": operation}
 
 
 def about_tenant(_world: World, tenant: str) -> Mapping[str, str]:
@@ -122,15 +122,15 @@ def about_plan(world: World, tenant: str) -> Mapping[str, str]:
 
 
 def about_binding(world: World, tenant: str) -> Mapping[str, str]:
-    wanted = bindings.Grant(f"test:user-{world.fresh()}", "tenant-viewer", tenant, None)
+    new_grant = bindings.Grant(f"test:user-{world.fresh()}", "tenant-viewer", tenant, None)
     with world.database.write() as connection:
-        return {"binding_id": bindings.grant(connection, wanted, "test:root", "")[0]["id"]}
+        return {"binding_id": bindings.grant(connection, new_grant, "test:root", "")[0]["id"]}
 
 
 def about_account(world: World, tenant: str) -> Mapping[str, str]:
-    wanted = service_accounts.NewAccount(f"ci-{world.fresh()}", tenant, ("node.read",), "")
+    new_account = service_accounts.NewAccount(f"ci-{world.fresh()}", tenant, ("node.read",), "")
     with world.database.write() as connection:
-        return {"account_id": service_accounts.create(connection, wanted, "test:root")["id"]}
+        return {"account_id": service_accounts.create(connection, new_account, "test:root")["id"]}
 
 
 def about_token(world: World, tenant: str) -> Mapping[str, str]:
@@ -143,7 +143,7 @@ def about_token(world: World, tenant: str) -> Mapping[str, str]:
 def about_approval(world: World, tenant: str) -> Mapping[str, str]:
     wanted = approvals.ApprovalRequest("node.power", tenant, "POST", "/v1/nodes/power", {}, f"{world.fresh()}", "")
     with world.database.write() as connection:
-        return {"approval_id": approvals.ask(connection, "test:other", "test:id-of-other", wanted, 60)}
+        return {"approval_id": approvals.ask(connection, "test:other", "test:id-of-other", request, 60)}
 
 
 def about_site(world: World, _tenant: str) -> Mapping[str, str]:
@@ -263,10 +263,10 @@ def world(templates: dict[str, str], tmp_path_factory: pytest.TempPathFactory, t
 
 def caller(world: World, role: str, tenant: str) -> Api:
     if role == "s":
-        wanted = service_accounts.NewAccount(f"ci-{world.fresh()}", tenant, ACCOUNT, "")
+        new_account = service_accounts.NewAccount(f"ci-{world.fresh()}", tenant, ACCOUNT, "")
         with world.database.write() as connection:
-            made = service_accounts.create(connection, wanted, "test:root")
-            issued = service_accounts.issue(connection, made["id"], ACCOUNT, 60, "test:root")
+            account = service_accounts.create(connection, new_account, "test:root")
+            issued = service_accounts.issue(connection, account["id"], ACCOUNT, 60, "test:root")
         return Api(world.api.url, world.api.mint, world.api.services, issued.text)
     claimed = [ROLES[role].format(tenant=tenant)] if ROLES[role] else []
     return world.api.as_(f"{role}-{world.fresh()}", *claimed)

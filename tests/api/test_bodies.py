@@ -107,14 +107,14 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("caller", ["nobody", "eve", "root"])
+@pytest.mark.parametrize("caller", ["anonymous", "eve", "root"])
 def test_the_server_answers_others_while_a_large_body_comes(api: Api, caller: str) -> None:
-    sender = {"nobody": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
+    sender = {"anonymous": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
     slowest = [0.0]
-    done = threading.Event()
+    stop = threading.Event()
 
     def watch() -> None:
-        while not done.is_set():
+        while not stop.is_set():
             # Time of this process, server included: other work on the machine does not count.
             began = time.process_time()
             api.get("/v1/version")
@@ -125,9 +125,9 @@ def test_the_server_answers_others_while_a_large_body_comes(api: Api, caller: st
     try:
         reply = sender.post(IMPORT, MANY_ROWS)
     finally:
-        done.set()
+        stop.set()
         watching.join()
-    assert reply.status == {"nobody": 401, "eve": 403, "root": 413}[caller]
+    assert reply.status == {"anonymous": 401, "eve": 403, "root": 413}[caller]
     # It was 6 s when bodies were parsed on the event loop; a quiet machine needs 0.1 s.
     assert slowest[0] < 2
 
@@ -154,7 +154,7 @@ def test_a_large_body_of_a_caller_who_may_is_taken(admin: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "message"),
     [
         (rows(MOST + 1), 400, "at most 20000 items"),
         (rows(routes.MOST_VALUES), 413, "values"),
@@ -174,11 +174,11 @@ def test_a_large_body_of_a_caller_who_may_is_taken(admin: Api) -> None:
         "long key in a row", "many keys", "cut off", "no UTF-8", "UTF-16",
     ],
 )  # fmt: skip
-def test_what_costs_too_much_is_refused_in_few_words(admin: Api, body: bytes, status: int, said: str) -> None:
+def test_what_costs_too_much_is_refused_in_few_words(admin: Api, body: bytes, status: int, message: str) -> None:
     admin.post("/v1/sites", {"name": "alps"})
     reply = admin.post(IMPORT, body)
     assert reply.status == status
-    assert said in reply.json["detail"]
+    assert message in reply.json["detail"]
     assert len(reply.text) < 4000
 
 
@@ -193,9 +193,9 @@ def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: 
         for unfinished in (first, second):
             unfinished.sendall(b" ")
         _wait(lambda: room.held.total() == 2 * LARGE)
-        refused = root.post(IMPORT, padded(2**18))
-        assert (refused.status, "test:root sends more than" in refused.json["detail"]) == (503, True)
-        assert other.post(IMPORT, padded(LARGE)).status == 404
+        refusal = root.post(IMPORT, padded(2**18))
+        assert (refusal.status, "test:root sends more than" in refusal.json["detail"]) == (503, True)
+        assert second_admin.post(IMPORT, padded(LARGE)).status == 404
     _wait(lambda: not room.held)
     assert root.post(IMPORT, padded(LARGE)).status == 404
 
@@ -207,9 +207,9 @@ def test_of_many_large_bodies_at_once_two_are_taken_whole(api: Api) -> None:
         for sender in senders:
             sender.sendall(b" ")
         _wait(lambda: len(_answered(senders)) == 4)
-        refused = _answered(senders)
-        assert [answer_of(sender)[0] for sender in refused] == [503] * 4
-        for sender in set(senders) - set(refused):
+        refusal = _answered(senders)
+        assert [answer_of(sender)[0] for sender in refusal] == [503] * 4
+        for sender in set(senders) - set(refusal):
             sender.sendall(padded(LARGE - 1))
             assert int(sender.recv(4096).split()[1]) == 404
 
@@ -220,7 +220,7 @@ def _answered(senders: list[socket.socket]) -> list[socket.socket]:
 
 def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: bodies.BodyCapacity) -> None:
     """They took those of all requests that are carried out, of every tenant and of the provider."""
-    root, other = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
+    root, second_admin = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
     with ExitStack() as stack:
         # One after the other: a request has a place until its caller is known.
         for number in range(bodies.BODIES_EACH):
@@ -229,7 +229,7 @@ def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: b
         assert root.post(IMPORT, padded(2**17)).status == 503
         assert api.services.settings.api.concurrency < bodies.BODIES_EACH
         assert root.get("/v1/whoami").status == 200
-        assert other.post(IMPORT, padded(2**17)).status == 404
+        assert second_admin.post(IMPORT, padded(2**17)).status == 404
     _wait(lambda: not room.on_their_way)
     assert root.post(IMPORT, padded(2**17)).status == 404
 
@@ -314,9 +314,9 @@ def _request(abort: Any = None) -> Scope:
 
 def test_a_repeated_request_is_the_same_however_its_json_is_written(admin: Api) -> None:
     first = admin.post("/v1/sites", b'{"name":"alps","description":"x"}', Idempotency_Key="k1")
-    again = admin.post("/v1/sites", b'{ "description": "x", "name": "alps" }', Idempotency_Key="k1")
-    other = admin.post("/v1/sites", b'{"name":"alps"}', Idempotency_Key="k1")
-    assert (first.status, again.json == first.json, other.status) == (201, True, 409)
+    repeated = admin.post("/v1/sites", b'{ "description": "x", "name": "alps" }', Idempotency_Key="k1")
+    other_body = admin.post("/v1/sites", b'{"name":"alps"}', Idempotency_Key="k1")
+    assert (first.status, repeated.json == first.json, other_body.status) == (201, True, 409)
 
 
 def test_a_form_of_the_issuer_has_a_small_limit_and_an_unknown_address_too(api: Api) -> None:
@@ -333,7 +333,7 @@ def test_every_route_with_a_body_reads_it_this_way() -> None:
 
 
 def test_a_route_with_a_body_that_is_no_change_cannot_be_made() -> None:
-    def endpoint(wanted: NewSite) -> None:
+    def endpoint(new_site: NewSite) -> None:
         """Takes a body of anybody."""
 
     with pytest.raises(TypeError, match="needs a dependency change"):
@@ -359,10 +359,10 @@ def test_a_body_is_parsed_once_and_never_on_the_event_loop(admin: Api, monkeypat
     assert on_the_loop == [False] * 3
 
 
-@pytest.mark.parametrize("caller", ["nobody", "eve", "root"])
+@pytest.mark.parametrize("caller", ["anonymous", "eve", "root"])
 @pytest.mark.parametrize("raw", [rows(2**17), padded(2**20), padded(2**20)[:-1], padded(60_000), b"{}"])
 def test_nothing_of_a_body_outlives_its_request(api: Api, caller: str, raw: bytes) -> None:
-    sender = {"nobody": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
+    sender = {"anonymous": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
     gc.collect()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The embedded issuer beside the API: whoever floods it with passwords takes nothing from those who have a token."""
+"""The embedded issuer beside the API: a flood of passwords takes nothing from callers who have a token."""
 
 from __future__ import annotations
 
@@ -68,24 +68,24 @@ def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatc
         try:
             for _ in range(THREADS):
                 assert checking.acquire(timeout=20)
-            while sum(each.done() for each in answers) < CROWD - THREADS - WAITING:
-                assert time.monotonic() < started + 20, Counter(each.done() for each in answers)
+            while sum(answer.done() for answer in answers) < CROWD - THREADS - WAITING:
+                assert time.monotonic() < started + 20, Counter(answer.done() for answer in answers)
                 time.sleep(0.01)
             assert not checking.acquire(blocking=False), "those who wait have no thread"
             slowest = 0.0
             for path in ("/v1/version", "/v1/whoami", "/v1/tenants") * 5:
-                asked = time.monotonic()
+                began = time.monotonic()
                 assert admin.get(path).status == 200
-                slowest = max(slowest, time.monotonic() - asked)
+                slowest = max(slowest, time.monotonic() - began)
         finally:
             gate.set()
-        replies = [each.result(60) for each in answers]
+        replies = [answer.result(60) for answer in answers]
     # Behind the passwords they would wait for the gate; a quiet machine needs 0.05 s.
     assert slowest < 10
-    assert Counter(each.status for each in replies) == {401: THREADS + WAITING, 503: CROWD - THREADS - WAITING}
-    refused = [each for each in replies if each.status == 503]
-    assert {each.headers["retry-after"] for each in refused} == {"2"}
-    assert all("Try again in a moment" in each.text for each in refused)
+    assert Counter(answer.status for answer in replies) == {401: THREADS + WAITING, 503: CROWD - THREADS - WAITING}
+    refusals = [answer for answer in replies if answer.status == 503]
+    assert {answer.headers["retry-after"] for answer in refusals} == {"2"}
+    assert all("Try again in a moment" in answer.text for answer in refusals)
     assert log_in(admin, 0).status == 401, "it goes on"
 
 
@@ -95,7 +95,7 @@ def test_requests_to_the_issuer_are_charged_to_their_address(
     monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: 0.0))
     with serving(replace(with_issuer, rate_limits=RateLimits(1e6, 1e6, 0.5)), tokens) as running:
         replies = [running.get("/issuer/jwks", Host=HOST) for _ in range(8)]
-        assert [each.status for each in replies] == [200] * 5 + [429] * 3
+        assert [reply.status for reply in replies] == [200] * 5 + [429] * 3
         assert replies[-1].code == "too-many-requests"
         assert int(replies[-1].headers["retry-after"]) > 0
         assert running.as_("root", "canton-provider-admin").get("/v1/whoami").status == 200

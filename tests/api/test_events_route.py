@@ -26,9 +26,9 @@ from tokens import Mint
 @pytest.fixture
 def api(database: Database, tokens: Mint) -> Iterator[Api]:
     """A server that looks often."""
-    given = made_services(database, tokens)
+    services = made_services(database, tokens)
     hub = Hub(database, pace=Pace(poll=0.02, keep_alive=0.2, check=0.2))
-    with serving(replace(given, hub=hub), tokens) as running:
+    with serving(replace(services, hub=hub), tokens) as running:
         yield running
         # A reader that does not leave must not keep the server up.
         hub.draining = True
@@ -53,15 +53,15 @@ def test_every_change_is_an_event_of_its_name(admin: Api) -> None:
         ("POST", "/v1/nodes/power", {"nodes": "x1000c0s0b0n0", "to": "on"}, "operation.queued"),
         ("DELETE", "/v1/tenants/psi", None, "tenant.deleted"),
     ):
-        before = len(happened(admin))
+        count_before = len(happened(admin))
         reply = admin.call(method, path.format(binding=binding), body, reason="a test")
         assert reply.status < 300, reply.text
         binding = reply.json["id"] if path == "/v1/bindings" else binding
-        assert happened(admin)[before:] == [kind]
+        assert happened(admin)[count_before:] == [kind]
 
 
 def happened(api: Api) -> list[str]:
-    return [each["kind"] for each in api.get("/v1/events?after=start").json["items"]]
+    return [event["kind"] for event in api.get("/v1/events?after=start").json["items"]]
 
 
 @pytest.fixture
@@ -81,15 +81,17 @@ def tell(admin: Api, tenant: str) -> None:
 
 def pages(api: Api, query: str = "") -> list[tuple[str, str | None]]:
     items = api.get(f"/v1/events{query}").json["items"]
-    return [(each["subject"], each["tenant"]) for each in items]
+    return [(event["subject"], event["tenant"]) for event in items]
 
 
 @contextmanager
 def stream(api: Api, query: str = "", **headers: str) -> Iterator[HTTPResponse]:
     where = urlsplit(api.url)
     connection = HTTPConnection(where.hostname or "", where.port, timeout=10)
-    sent = {"Accept": "text/event-stream", "Authorization": f"Bearer {api.token}"}
-    connection.request("GET", f"/v1/events{query}", headers=sent | {k.replace("_", "-"): v for k, v in headers.items()})
+    request_headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {api.token}"}
+    connection.request(
+        "GET", f"/v1/events{query}", headers=request_headers | {k.replace("_", "-"): v for k, v in headers.items()}
+    )
     try:
         yield connection.getresponse()
     finally:
@@ -97,15 +99,15 @@ def stream(api: Api, query: str = "", **headers: str) -> Iterator[HTTPResponse]:
 
 
 def messages(response: HTTPResponse, count: int) -> list[Message]:
-    """The next so many; a stream that ends before fails the test."""
-    parser, found = Parser(""), list[Message]()
+    """The next ``count`` messages; a stream that ends before fails the test."""
+    parser, received = Parser(""), list[Message]()
     deadline = time.monotonic() + 30
-    while len(found) < count:
-        assert time.monotonic() < deadline, found
+    while len(received) < count:
+        assert time.monotonic() < deadline, received
         chunk = response.read1(65536)
-        assert chunk, f"ended after {found}"
-        found += parser.feed(chunk)
-    return found
+        assert chunk, f"ended after {received}"
+        received += parser.feed(chunk)
+    return received
 
 
 def test_a_page_has_what_happened_from_the_beginning(admin: Api, ann: Api) -> None:
@@ -124,23 +126,23 @@ def test_a_page_has_what_happened_from_the_beginning(admin: Api, ann: Api) -> No
 def test_pages_follow_each_other_without_gap_or_double(admin: Api, ann: Api) -> None:
     for _ in range(4):
         tell(admin, "psi")
-    seen, query = 0, "?limit=2"
+    last_number, query = 0, "?limit=2"
     while query:
         page = ann.get(f"/v1/events{query}").json
-        seen += len(page["items"])
+        last_number += len(page["items"])
         query = f"?limit=2&after={quote(page['next'])}" if page["next"] else ""
-    assert seen == 5
+    assert last_number == 5
 
 
 def walked(api: Api, query: str) -> list[int]:
     """The numbers in the bodies of all pages."""
-    numbers, after = [], ""
+    numbers, cursor = [], ""
     while True:
-        page = api.get(f"/v1/events?{query}{after}").json
+        page = api.get(f"/v1/events?{query}{cursor}").json
         numbers += [event["body"]["number"] for event in page["items"]]
         if page["next"] is None:
             return numbers
-        after = f"&after={quote(page['next'])}"
+        cursor = f"&after={quote(page['next'])}"
 
 
 @pytest.fixture
@@ -177,9 +179,9 @@ def test_what_happened_since(admin: Api, ann: Api, history: dict[int, str]) -> N
 
 def test_a_stream_may_begin_in_the_past(ann: Api, history: dict[int, str]) -> None:
     with stream(ann, f"?since={history[16]}") as response:
-        told = messages(response, 2)
-    assert [json.loads(message.data)["body"]["number"] for message in told] == [16, 18]
-    with stream(ann, f"?since={history[16]}", Last_Event_ID=told[0].id) as response:
+        received = messages(response, 2)
+    assert [json.loads(message.data)["body"]["number"] for message in received] == [16, 18]
+    with stream(ann, f"?since={history[16]}", Last_Event_ID=received[0].id) as response:
         assert json.loads(messages(response, 1)[0].data)["body"]["number"] == 18
 
 
@@ -211,14 +213,14 @@ def test_streams_count_for_the_tenant_that_they_may_follow(database: Database, t
         tell(admin, "psi")
         ann, bob = (running.as_(name, "canton-tenant-viewer:psi") for name in ("ann", "bob"))
         with stream(ann) as first, stream(bob) as second, stream(bob, "?tenant=cscs") as third, stream(admin) as fourth:
-            assert [each.status for each in (first, second, third, fourth)] == [200, 503, 503, 200]
+            assert [response.status for response in (first, second, third, fourth)] == [200, 503, 503, 200]
         hub.draining = True
 
 
 def test_a_stream_ends_when_its_token_is_revoked(admin: Api, ann: Api) -> None:
-    wanted = service_accounts.NewAccount("ci", "psi", ("event.read",), "")
+    new_account = service_accounts.NewAccount("ci", "psi", ("event.read",), "")
     with admin.services.database.write() as connection:
-        account = service_accounts.create(connection, wanted, "test:root")["id"]
+        account = service_accounts.create(connection, new_account, "test:root")["id"]
         issued = service_accounts.issue(connection, account, ("event.read",), 60, "test:root")
     with stream(replace(ann, token=issued.text), "?after=start") as response:
         assert len(messages(response, 1)) == 1
@@ -259,8 +261,8 @@ def test_who_may_not_read_the_audit_is_not_told_who_did_it_and_why(admin: Api, a
         for tenant in ("psi", "cscs"):
             changed = admin.call("PATCH", f"/v1/tenants/{tenant}", {"description": "x"}, reason="a secret merger")
             assert changed.status == 200
-        heard = [*messages(for_viewer, 1), *messages(for_both, 2)]
-    bodies = [(json.loads(told.data)["tenant"], json.loads(told.data)["body"]) for told in heard]
+        received = [*messages(for_viewer, 1), *messages(for_both, 2)]
+    bodies = [(json.loads(message.data)["tenant"], json.loads(message.data)["body"]) for message in received]
     assert all(("actor" in body, "reason" in body) == (tenant == "cscs",) * 2 for tenant, body in bodies)
     assert [tenant for tenant, _ in bodies] == ["psi", "psi", "cscs"]
     for reader, attributed in ((ann, set()), (both, {"cscs"}), (auditor, {"psi", "cscs"})):
@@ -274,15 +276,15 @@ def test_who_may_not_read_members_is_not_told_of_them_by_events(admin: Api) -> N
     """Page and stream alike."""
     tell(admin, "psi")
     account = {"name": "ci", "tenant": "psi", "permissions": ["event.read"]}
-    made = admin.post("/v1/service-accounts", account)
-    assert made.status == 201, made.text
-    robot = replace(admin, token=admin.post(f"{made.headers['location']}/tokens").json["token"])
+    account_reply = admin.post("/v1/service-accounts", account)
+    assert account_reply.status == 201, account_reply.text
+    robot = replace(admin, token=admin.post(f"{account_reply.headers['location']}/tokens").json["token"])
     assert robot.get("/v1/tenants/psi/members").status == 404
     with stream(robot) as followed:
         admin.post("/v1/bindings", {"subject": "test:max", "role": "tenant-viewer", "tenant": "psi"})
         assert admin.call("PATCH", "/v1/tenants/psi", {"description": "x"}).status == 200
-        [heard] = messages(followed, 1)
-    assert json.loads(heard.data)["kind"] == "tenant.updated"
+        [message] = messages(followed, 1)
+    assert json.loads(message.data)["kind"] == "tenant.updated"
     to_robot, to_admin = ({it["kind"] for it in who.get("/v1/events").json["items"]} for who in (robot, admin))
     assert "member.granted" in to_admin
     assert "tenant.updated" in to_robot

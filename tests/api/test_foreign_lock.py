@@ -1,4 +1,4 @@
-"""A session of somebody else holds what changes need: they are told to come back, and reads go on as before."""
+"""A foreign session holds what changes need: they are refused with Retry-After, and reads go on as before."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def furnish(admin: Api) -> dict[str, str]:
     admin.post("/v1/nodes/import", {"site": "alps", "nodes": [{"xname": "x1000c0s0b0n0", "nid": 1}]})
     operation = admin.post("/v1/nodes/power", {"nodes": "x1000c0s0b0n0", "to": "on"}).json["id"]
     admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-viewer", "tenant": "psi"})
-    asked = {"name": "ci", "tenant": "psi", "permissions": ["node.read"]}
-    account = admin.post("/v1/service-accounts", asked).json["id"]
+    new_account = {"name": "ci", "tenant": "psi", "permissions": ["node.read"]}
+    account = admin.post("/v1/service-accounts", new_account).json["id"]
     admin.post(f"/v1/service-accounts/{account}/tokens")
     admin.post("/v1/tenants/psi/resume")
     return {"operation": str(operation), "account": str(account)}
@@ -94,13 +94,13 @@ def test_every_list_that_has_pages_is_here(api: Api) -> None:
     lists = {
         path
         for path, methods in paths.items()
-        if {"sort", "after"} <= {each["name"] for each in methods.get("get", {}).get("parameters", ())}
+        if {"sort", "after"} <= {parameter["name"] for parameter in methods.get("get", {}).get("parameters", ())}
     }
-    here = {pattern.replace("psi", "{name}") for pattern in LISTS}
+    covered = {pattern.replace("psi", "{name}") for pattern in LISTS}
     same = {"{operation}": "{operation_id}", "{account}": "{account_id}"}
     for mine, theirs in same.items():
-        here = {path.replace(mine, theirs) for path in here}
-    assert lists == here
+        covered = {path.replace(mine, theirs) for path in covered}
+    assert lists == covered
 
 
 @pytest.mark.parametrize("number", ["1", "999999999999999999", "9223372036854775808", "0", "-1", "1.5", "9" * 30])

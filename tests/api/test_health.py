@@ -1,4 +1,4 @@
-"""Alive, ready, and what Prometheus reads; for whoever watches, and without a token."""
+"""Alive, ready, and what Prometheus reads; without a token."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def worker_seen(database: Database, ago: float) -> None:
 
 def ready(database: Database, hub: Hub | None = None) -> tuple[int, dict[str, str | None]]:
     answer = run(request(watched(database, hub=hub), "GET", "/readyz"))
-    told = {check["name"]: check.get("problem") for check in answer.json["checks"]}
+    problem_by_check = {check["name"]: check.get("problem") for check in answer.json["checks"]}
     assert answer.json["ok"] is (answer.status == 200)
     assert all(check["ok"] is ("problem" not in check) for check in answer.json["checks"])
-    return answer.status, told
+    return answer.status, problem_by_check
 
 
 def scrape(database: Database, metrics: Metrics | None = None) -> dict[str, float]:
@@ -83,8 +83,8 @@ def test_without_a_worker_it_is_not_ready(database: Database, prepare: Callable[
 
 
 def test_a_database_without_tables_is_not_ready(empty_database: Database) -> None:
-    status, told = ready(empty_database)
-    assert (status, told["migrations"]) == (503, "schema-mismatch")
+    status, problem_by_check = ready(empty_database)
+    assert (status, problem_by_check["migrations"]) == (503, "schema-mismatch")
 
 
 def test_a_database_that_does_not_answer_is_named_but_not_where_it_is(tmp_path: Any) -> None:
@@ -161,8 +161,8 @@ def test_a_server_that_stops_is_not_ready(database: Database) -> None:
     worker_seen(database, 1)
     hub = Hub(database)
     hub.drain()
-    status, told = ready(database, hub)
-    assert (status, told["server"]) == (503, "it is stopping")
+    status, problem_by_check = ready(database, hub)
+    assert (status, problem_by_check["server"]) == (503, "it is stopping")
 
 
 def test_however_often_it_is_asked_the_database_is_looked_at_once_a_second(database: Database) -> None:
@@ -180,12 +180,12 @@ def test_however_often_it_is_asked_the_database_is_looked_at_once_a_second(datab
 
 
 def test_metrics_are_written_once_a_second(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    metrics, written = Metrics(), list[bytes]()
+    metrics, scrapes = Metrics(), list[bytes]()
     text = metrics.text
 
-    def counted(*given: Any) -> bytes:
-        written.append(text(*given))
-        return written[-1]
+    def counted(*arguments: Any) -> bytes:
+        scrapes.append(text(*arguments))
+        return scrapes[-1]
 
     monkeypatch.setattr(metrics, "text", counted)
     app = watched(database, metrics)
@@ -195,7 +195,7 @@ def test_metrics_are_written_once_a_second(database: Database, monkeypatch: pyte
             assert (await request(app, "GET", "/metrics")).status == 200
 
     run(often())
-    assert len(written) < 10
+    assert len(scrapes) < 10
 
 
 def test_metrics_count_what_is_open_by_state_and_name_no_tenant(database: Database) -> None:
@@ -205,19 +205,19 @@ def test_metrics_count_what_is_open_by_state_and_name_no_tenant(database: Databa
     plan: Plan = plan_of(set_value(1, "t"), tenant=TENANT)
     order(database, plan)
     order(database, plan_of(set_value(1, "u"), tenant=TENANT))
-    found = scrape(database)
-    assert found['canton_open_operations{state="queued"}'] == 2
-    assert found['canton_open_operations{state="needs_attention"}'] == 0
-    assert not any("done" in name for name in found)
-    assert (found["canton_due_operations"], found["canton_workers"]) == (2, 1)
-    assert (found["canton_event_readers"], found["canton_database_up"]) == (0, 1)
-    assert found[f'canton_build_info{{version="{__version__}"}}'] == 1
-    assert not any(TENANT in name for name in found)
+    samples = scrape(database)
+    assert samples['canton_open_operations{state="queued"}'] == 2
+    assert samples['canton_open_operations{state="needs_attention"}'] == 0
+    assert not any("done" in name for name in samples)
+    assert (samples["canton_due_operations"], samples["canton_workers"]) == (2, 1)
+    assert (samples["canton_event_readers"], samples["canton_database_up"]) == (0, 1)
+    assert samples[f'canton_build_info{{version="{__version__}"}}'] == 1
+    assert not any(TENANT in name for name in samples)
 
 
 def test_metrics_are_there_when_the_database_is_not(tmp_path: Any) -> None:
-    found = scrape(open_database(f"sqlite:///{tmp_path}/none/none.db"))
-    assert found["canton_database_up"] == 0
+    samples = scrape(open_database(f"sqlite:///{tmp_path}/none/none.db"))
+    assert samples["canton_database_up"] == 0
 
 
 class Route:
@@ -232,13 +232,13 @@ def test_requests_are_counted_by_template_never_by_address(database: Database) -
     metrics.observe({**scope, "route": None, "path": "/secret", "method": "BREW"}, 404, 0.004)
     stream = {**scope, "headers": [(b"accept", b"text/event-stream")]}
     metrics.observe(stream, 200, 900.0)
-    found = scrape(database, metrics)
+    samples = scrape(database, metrics)
     template = 'method="GET",route="/v1/tenants/{tenant}"'
-    assert found[f'canton_requests_total{{{template},status="2xx"}}'] == 2
-    assert found[f'canton_requests_total{{{template},status="4xx"}}'] == 1
-    assert found['canton_requests_total{method="(other)",route="(none)",status="4xx"}'] == 1
-    assert found[f"canton_request_seconds_count{{{template}}}"] == 2
-    assert not any("psi" in name or "secret" in name or "BREW" in name for name in found)
+    assert samples[f'canton_requests_total{{{template},status="2xx"}}'] == 2
+    assert samples[f'canton_requests_total{{{template},status="4xx"}}'] == 1
+    assert samples['canton_requests_total{method="(other)",route="(none)",status="4xx"}'] == 1
+    assert samples[f"canton_request_seconds_count{{{template}}}"] == 2
+    assert not any("psi" in name or "secret" in name or "BREW" in name for name in samples)
 
 
 def test_two_servers_in_one_process_count_for_themselves(database: Database) -> None:

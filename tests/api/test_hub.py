@@ -74,7 +74,7 @@ class Client:
             self.events.append(Heard(fields.get("id"), fields["event"], json.loads(fields["data"])))
 
     def numbers(self) -> list[tuple[str | None, int]]:
-        return [heard.n for heard in self.read() if heard.kind == "test"]
+        return [event.n for event in self.read() if event.kind == "test"]
 
     async def has(self, count: int, seconds: float = 30.0) -> list[tuple[str | None, int]]:
         await until(lambda: len(self.numbers()) >= count, seconds)
@@ -93,7 +93,7 @@ class Rights:
 
     visible: Visible = None
     error: CantonError | None = None
-    asked: int = 0
+    calls: int = 0
 
     async def __call__(self) -> ReaderRights:
         self.asked += 1
@@ -104,7 +104,7 @@ class Rights:
 
 @asynccontextmanager
 async def follow(
-    hub: Hub, rights: Rights | None = None, after: str | None = None, **wanted: Any
+    hub: Hub, rights: Rights | None = None, cursor: str | None = None, **filters: Any
 ) -> AsyncIterator[Client]:
     reader = await open_reader(hub, Subscription(rights or Rights(), beginning=StartPosition(after), **wanted))
     async with open_request(EventStream(hub, reader), "GET", "/v1/events") as call:
@@ -146,9 +146,9 @@ def test_a_follower_hears_what_happens_from_now_on_and_in_order(database: Databa
             await client.has(1)
             tell(database, PROVIDER, 1)
             tell(database, "psi", 4, 5)
-            heard = await client.has(4)
-            assert [n for n in heard if n[0] == "psi"] == of("psi", 3, 4, 5)
-            assert [n for n in heard if n[0] is None] == of(None, 1)
+            numbers = await client.has(4)
+            assert [n for n in numbers if n[0] == "psi"] == of("psi", 3, 4, 5)
+            assert [n for n in numbers if n[0] is None] == of(None, 1)
             data = client.events[0].data
             assert data.keys() == {"at", "kind", "subject", "tenant", "body"}
             assert data["at"].endswith("Z")
@@ -160,10 +160,10 @@ def test_start_is_the_beginning(database: Database) -> None:
     async def scenario() -> None:
         tell(database, "psi", *range(1, 26))
         tell(database, "cscs", *range(1, 26))
-        async with hub_of(database, QUICK) as hub, follow(hub, after="start") as client:
-            heard = await client.has(50)
-            assert sorted(heard, key=str) == sorted(of("psi", *range(1, 26)) + of("cscs", *range(1, 26)), key=str)
-            assert [n for n in heard if n[0] == "psi"] == of("psi", *range(1, 26))
+        async with hub_of(database, QUICK) as hub, follow(hub, cursor="start") as client:
+            numbers = await client.has(50)
+            assert sorted(numbers, key=str) == sorted(of("psi", *range(1, 26)) + of("cscs", *range(1, 26)), key=str)
+            assert [n for n in numbers if n[0] == "psi"] == of("psi", *range(1, 26))
 
     run(scenario())
 
@@ -172,16 +172,16 @@ def test_every_event_is_a_place_to_resume_at_on_any_server(database: Database) -
     async def scenario() -> None:
         tell(database, "psi", 1, 2, 3)
         tell(database, PROVIDER, 1, 2)
-        async with hub_of(database) as hub, follow(hub, after="start") as client:
+        async with hub_of(database) as hub, follow(hub, cursor="start") as client:
             await client.has(5)
             whole = client.events
-        for heard_before, heard in enumerate(whole, 1):
-            async with hub_of(database) as another, follow(another, after=heard.id) as client:
-                rest = await client.has(5 - heard_before)
+        for heard_before, number in enumerate(whole, 1):
+            async with hub_of(database) as another, follow(another, cursor=number.id) as client:
+                later_numbers = await client.has(5 - heard_before)
                 await asyncio.sleep(0.05)
-                seen = [it.n for it in whole[:heard_before]] + rest
-                assert Counter(client.numbers()) == Counter(rest)
-                assert Counter(seen) == Counter(it.n for it in whole)
+                all_numbers = [it.n for it in whole[:heard_before]] + later_numbers
+                assert Counter(client.numbers()) == Counter(later_numbers)
+                assert Counter(all_numbers) == Counter(it.n for it in whole)
 
     run(scenario())
 
@@ -195,8 +195,8 @@ def test_a_client_that_heard_nothing_yet_resumes_where_it_connected(database: Da
                 assert client.last_id is not None
             tell(database, "psi", 2)
             tell(database, "new", 1)
-            async with follow(hub, after=client.last_id) as again:
-                assert sorted(await again.has(2), key=str) == [("new", 1), ("psi", 2)]
+            async with follow(hub, cursor=client.last_id) as resumed:
+                assert sorted(await resumed.has(2), key=str) == [("new", 1), ("psi", 2)]
 
     run(scenario())
 
@@ -212,21 +212,21 @@ def test_nothing_is_lost_or_doubled_across_restarts_and_servers_while_others_wri
             time.sleep(dice.random() * 0.01)
 
     async def scenario() -> None:
-        heard: list[tuple[str | None, int]] = []
+        numbers: list[tuple[str | None, int]] = []
         cursor: str | None = "start"
         writers = [asyncio.create_task(asyncio.to_thread(write, name)) for name in ("psi", "cscs", PROVIDER)]
         dice = random.Random(7)
         async with asyncio.timeout(50):
-            while len(heard) < 3 * count:
+            while len(numbers) < 3 * count:
                 async with hub_of(database, QUICK) as one, hub_of(database, QUICK) as two:
                     for hub in (one, two, one):
-                        async with follow(hub, after=cursor) as client:
+                        async with follow(hub, cursor=cursor) as client:
                             await asyncio.sleep(dice.random() * 0.2)
-                            heard += client.numbers()
+                            numbers += client.numbers()
                             cursor = client.last_id
         await asyncio.gather(*writers)
         for name in ("psi", "cscs", None):
-            assert [n for n in heard if n[0] == name] == of(name, *range(1, count + 1))
+            assert [n for n in numbers if n[0] == name] == of(name, *range(1, count + 1))
 
     run(scenario())
 
@@ -247,7 +247,7 @@ def test_a_tenants_reader_hears_its_tenants_only(database: Database) -> None:
 def test_no_tenants_is_nothing(database: Database) -> None:
     async def scenario() -> None:
         tell(database, "psi", 1)
-        async with hub_of(database) as hub, follow(hub, Rights(frozenset()), after="start") as client:
+        async with hub_of(database) as hub, follow(hub, Rights(frozenset()), cursor="start") as client:
             tell(database, PROVIDER, 1)
             await asyncio.sleep(0.1)
             assert client.read() == []
@@ -265,18 +265,18 @@ def test_filters_hide_and_the_cursor_moves_on_all_the_same(database: Database) -
         async with hub_of(database, QUICK) as hub:
             async with follow(hub, **only) as client:
                 client.read()
-                before = client.last_id
+                cursor_before = client.last_id
                 tell(database, "psi", 1, 2, 3)
                 tell(database, "cscs", 1, subject="op_2")
-                await until(lambda: bool(client.read() or client.last_id != before))
+                await until(lambda: bool(client.read() or client.last_id != cursor_before))
                 assert client.events == []
                 moved = client.last_id
                 assert moved is not None
                 assert positions.parse(moved, positions.mark("psi", "op_2")).at("psi") == 3
                 tell(database, "psi", 4, subject="op_2")
                 assert await client.has(1) == [("psi", 4)]
-            async with follow(hub, after=moved, **only) as again:
-                assert await again.has(1) == [("psi", 4)]
+            async with follow(hub, cursor=moved, **only) as resumed:
+                assert await resumed.has(1) == [("psi", 4)]
 
     run(scenario())
 
@@ -402,14 +402,14 @@ def test_a_slow_reader_is_told_loses_nothing_and_costs_no_memory(database: Datab
                     tell(database, "psi", *range(n * 20 + 1, n * 20 + 21))
                 await until(lambda: (hub.published or {}).get("psi") == 400)
                 assert len(hub._tail) <= 64
-                heard: list[bytes] = []
-                while len(heard) < 400 + 1:
+                bodies: list[bytes] = []
+                while len(bodies) < 400 + 1:
                     chunk = await anext(chunks)
                     assert chunk.count(b"data: ") <= 11
-                    heard += [block for block in chunk.split(b"\n\n") if b"data: " in block]
-        assert heard[0] == b'event: canton.behind\ndata: {"behind":400}'
-        assert b"id: " not in heard[0]
-        numbers = [json.loads(block.partition(b"data: ")[2])["body"]["n"] for block in heard[1:]]
+                    bodies += [block for block in chunk.split(b"\n\n") if b"data: " in block]
+        assert bodies[0] == b'event: canton.behind\ndata: {"behind":400}'
+        assert b"id: " not in bodies[0]
+        numbers = [json.loads(block.partition(b"data: ")[2])["body"]["n"] for block in bodies[1:]]
         assert numbers == list(range(1, 401))
 
     run(scenario())
@@ -425,7 +425,7 @@ def test_a_reader_that_takes_nothing_is_cut_off(database: Database) -> None:
                 await call.until(b"\n\n")
                 call.stuck.set()
                 tell(database, "psi", 1)
-                await call.done
+                await call.task
             assert aborted.is_set()
             assert hub.readers == 0
 
@@ -440,13 +440,13 @@ def test_a_reader_that_may_not_read_any_more_is_cut_off(database: Database, erro
             tell(database, "psi", 1)
             await client.has(1)
             rights.error = error
-            await client.call.done
+            await client.call.task
             assert client.call.answer.ended
-            asked = rights.asked
+            calls_before = rights.calls
             tell(database, "psi", 2)
             await asyncio.sleep(0.1)
             assert client.numbers() == [("psi", 1)]
-            assert rights.asked == asked
+            assert rights.calls == calls_before
 
     run(scenario())
 
@@ -456,7 +456,7 @@ def test_a_reader_that_has_lost_its_last_tenant_is_cut_off(database: Database) -
         rights = Rights(frozenset({"psi"}))
         async with hub_of(database, QUICK) as hub, follow(hub, rights) as client:
             rights.visible = frozenset()
-            await client.call.done
+            await client.call.task
 
     run(scenario())
 
@@ -484,11 +484,11 @@ def test_a_drain_ends_every_reader_cleanly_and_takes_no_more(database: Database)
         async with hub_of(database) as hub, follow(hub) as one, follow(hub, after="start") as two:
             reader = await open_reader(hub, Subscription(Rights()))
             hub.drain()
-            await asyncio.gather(one.call.done, two.call.done)
+            await asyncio.gather(one.call.task, two.call.task)
             assert one.call.answer.ended
             assert two.call.answer.ended
             async with open_request(EventStream(hub, reader), "GET", "/v1/events") as late:
-                await late.done
+                await late.task
             assert (late.answer.status, late.answer.json["code"]) == (503, "too-busy")
 
     run(scenario())
@@ -500,7 +500,7 @@ def test_there_are_so_many_places_and_whoever_leaves_gives_theirs_back(database:
             async with follow(hub), follow(hub):
                 reader = await open_reader(hub, Subscription(Rights()))
                 async with open_request(EventStream(hub, reader), "GET", "/v1/events") as third:
-                    await third.done
+                    await third.task
                 assert (third.answer.status, third.answer.headers["retry-after"]) == (503, "1")
             assert hub.readers == 0
             async with follow(hub):
@@ -525,7 +525,7 @@ def test_nobody_listens_nobody_looks(database: Database) -> None:
             listening.remove(database.engine, "before_cursor_execute", count)
             assert statements["all"] == 0
             tell(database, "psi", 1)
-            async with follow(hub, after="start") as client:
+            async with follow(hub, cursor="start") as client:
                 assert await client.has(1) == [("psi", 1)]
                 # What happened meanwhile is that reader's alone to read, however much it is.
                 assert hub._tail == []
@@ -539,7 +539,7 @@ def test_many_readers_cost_one_look(database: Database) -> None:
             clients = [await stack.enter_async_context(follow(hub)) for _ in range(40)]
             reads = Counter[str]()
 
-            def count(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+            def count(_connection: Any, _cursor: Any, statement: str, *_arguments: Any) -> None:
                 reads["events"] += "FROM event" in statement
 
             listening.listen(database.engine, "before_cursor_execute", count)
@@ -588,18 +588,18 @@ def test_pages_for_those_who_do_not_follow(database: Database) -> None:
         tell(database, "psi", *range(1, 8))
         tell(database, "cscs", *range(1, 4))
         async with hub_of(database) as hub:
-            heard: list[Any] = []
+            received: list[Any] = []
             cursor, more, pages = "start", True, 0
             while more:
                 page = await (await open_reader(hub, Subscription(Rights(), beginning=StartPosition(cursor)))).page(4)
                 assert len(page.items) <= 4
                 items: list[Any] = list(page.items)
-                heard += [(item["tenant"], item["body"]["n"]) for item in items]
+                received += [(item["tenant"], item["body"]["n"]) for item in items]
                 cursor, more, pages = page.cursor, page.more, pages + 1
             assert pages <= 4
-            assert sorted(heard) == of("cscs", 1, 2, 3) + of("psi", *range(1, 8))
-            assert [n for n in heard if n[0] == "psi"] == of("psi", *range(1, 8))
-            async with follow(hub, after=cursor) as client:
+            assert sorted(received) == of("cscs", 1, 2, 3) + of("psi", *range(1, 8))
+            assert [n for n in received if n[0] == "psi"] == of("psi", *range(1, 8))
+            async with follow(hub, cursor=cursor) as client:
                 tell(database, "psi", 8)
                 assert await client.has(1) == [("psi", 8)]
 
@@ -651,7 +651,7 @@ def test_streams_that_are_not_there_leave_the_cursor(database: Database) -> None
         made_up = "".join(f"~t{n}.1" for n in range(50))
         wanted = Subscription(Rights(frozenset({"psi"})), beginning=StartPosition(f"e1~{FILTER}~psi.1{made_up}"))
         async with hub_of(database) as hub:
-            page = await (await open_reader(hub, wanted)).page(10)
+            page = await (await open_reader(hub, subscription)).page(10)
         assert (len(page.items), page.cursor) == (2, f"e1~{FILTER}~psi.3")
 
     run(scenario())
@@ -663,7 +663,7 @@ def test_a_forged_cursor_tells_nothing_of_what_one_may_not_see(database: Databas
     async def scenario() -> None:
         tell(database, "cscs", 1, 2, 3)
         forged = f"e1~{FILTER}~{stream}.{number}"
-        async with hub_of(database) as hub, follow(hub, Rights(frozenset({"psi"})), after=forged) as client:
+        async with hub_of(database) as hub, follow(hub, Rights(frozenset({"psi"})), cursor=forged) as client:
             tell(database, "psi", 1)
             assert await client.has(1) == [("psi", 1)]
 

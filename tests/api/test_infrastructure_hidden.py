@@ -111,10 +111,12 @@ def test_a_database_without_tables_is_not_named(empty_database: Database, tokens
 
 
 def test_an_issuer_that_does_not_answer_is_named_by_its_name_only(database: Database) -> None:
-    with mint() as gone:
-        token = gone.token("alice")
-        address = gone.url
-    with serving(made_services(database, gone, verifier=OidcVerifier([gone.settings])), gone) as api:
+    with mint() as stopped_issuer:
+        token = stopped_issuer.token("alice")
+        address = stopped_issuer.url
+    with serving(
+        made_services(database, stopped_issuer, verifier=OidcVerifier([stopped_issuer.settings])), stopped_issuer
+    ) as api:
         answer = with_token(api, token).get("/v1/whoami")
     assert (answer.status, answer.code) == (503, "issuer-unavailable")
     assert address not in answer.text

@@ -35,7 +35,7 @@ API = replace(loading.load({}).api, body_limit=1000, import_limit=5000, header_l
 
 
 @pytest.fixture
-def seen() -> list[tuple[str, int]]:
+def observed() -> list[tuple[str, int]]:
     """What the observer was told."""
     return []
 
@@ -101,26 +101,26 @@ async def alive() -> None:
 
 
 @pytest.fixture
-def app(seen: list[tuple[str, int]]) -> ASGIApp:
-    return guarded(API, seen)
+def app(observed: list[tuple[str, int]]) -> ASGIApp:
+    return guarded(API, observed)
 
 
 @pytest.fixture
-def hasty(seen: list[tuple[str, int]]) -> ASGIApp:
+def hasty(observed: list[tuple[str, int]]) -> ASGIApp:
     """One that soon gives up."""
-    return guarded(replace(API, timeout=0.3), seen)
+    return guarded(replace(API, timeout=0.3), observed)
 
 
-def guarded(wanted: Api, seen: list[tuple[str, int]]) -> ASGIApp:
+def guarded(configuration: Api, observed: list[tuple[str, int]]) -> ASGIApp:
     api = FastAPI()
     problems.install(api)
     api.include_router(routes)
 
     def observe(scope: Scope, status: int, seconds: float) -> None:
         assert seconds >= 0
-        seen.append((scope["path"], status))
+        observed.append((scope["path"], status))
 
-    return limits.guard(api, wanted, observe)
+    return limits.guard(api, configuration, observe)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def run(scenario: Coroutine[Any, Any, T]) -> T:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("request_id", "accepted"),
     [
         ("abc-1.2_X", True),
         ("a" * 64, True),
@@ -151,9 +151,9 @@ def run(scenario: Coroutine[Any, Any, T]) -> T:
         ("a\n", False),
     ],
 )
-def test_a_request_goes_by_the_callers_id_if_it_is_one(app: ASGIApp, given: str, kept: bool) -> None:
-    answer = run(request(app, "POST", "/v1/echo", [("X-Request-Id", given)]))
-    assert (answer.headers["canton-request"] == given) is kept
+def test_a_request_goes_by_the_callers_id_if_it_is_one(app: ASGIApp, request_id: str, accepted: bool) -> None:
+    answer = run(request(app, "POST", "/v1/echo", [("X-Request-Id", request_id)]))
+    assert (answer.headers["canton-request"] == request_id) is accepted
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", answer.headers["canton-request"])
 
 
@@ -209,7 +209,7 @@ def test_a_defect_around_the_app_is_a_problem_too() -> None:
     ids=["stated", "absurd", "chunked", "lying"],
 )
 def test_a_body_that_is_too_large_is_refused(
-    app: ASGIApp, seen: list[tuple[str, int]], path: str, headers: list[tuple[str, str]], chunks: list[bytes]
+    app: ASGIApp, observed: list[tuple[str, int]], path: str, headers: list[tuple[str, str]], chunks: list[bytes]
 ) -> None:
     answer = run(request(app, "POST", path, [*headers, ("Content-Type", "application/json")], chunks))
     assert (answer.status, answer.json["code"]) == (413, "too-large")
@@ -218,7 +218,7 @@ def test_a_body_that_is_too_large_is_refused(
     lying = headers == [("Content-Length", "10")]
     assert answer.headers.get("connection") == (None if lying else "close")
     assert "1000 bytes" in answer.json["detail"]
-    assert seen == [(path, 413)]
+    assert observed == [(path, 413)]
 
 
 def test_a_body_up_to_the_limit_is_taken_and_an_import_may_be_larger(app: ASGIApp) -> None:
@@ -236,7 +236,7 @@ def test_a_too_large_of_the_apps_own_is_the_apps_answer() -> None:
 
 
 async def _stalled(app: ASGIApp, count: int) -> list[asyncio.Task[None]]:
-    """So many requests whose body began and does not go on."""
+    """``count`` requests whose body began and does not go on."""
 
     async def one() -> None:
         pieces = [{"type": "http.request", "body": b"{", "more_body": True}]
@@ -296,8 +296,8 @@ def test_too_many_headers_are_refused(app: ASGIApp) -> None:
 
 def test_a_cookie_with_a_backslash_is_not_read(app: ASGIApp) -> None:
     """Python before 3.11.10 and 3.12.6 reads it in time that grows with the square of its length."""
-    sent = [("Cookie", r'a=1; quoted="\a\a\a\101"; b=2'), ("Cookie", "c=\\")]
-    answer = run(request(app, "GET", "/v1/cookies", sent))
+    headers = [("Cookie", r'a=1; quoted="\a\a\a\101"; b=2'), ("Cookie", "c=\\")]
+    answer = run(request(app, "GET", "/v1/cookies", headers))
     assert (answer.status, answer.json) == (200, {"a": "1", "b": "2"})
 
 
@@ -336,15 +336,15 @@ def test_a_slow_upload_is_given_up_too(hasty: ASGIApp) -> None:
             await never.wait()
             raise AssertionError
 
-        sent: list[Any] = []
+        messages: list[Any] = []
 
         async def send(message: Any) -> None:
-            sent.append(message)
+            messages.append(message)
 
         async with open_request(hasty, "GET", "/healthz") as call:
             scope = {**call.scope, "method": "POST", "path": "/v1/echo", "state": {}}
         await hasty(scope, receive, send)
-        assert sent[0]["status"] == 503
+        assert messages[0]["status"] == 503
 
     run(scenario())
 
@@ -353,7 +353,7 @@ def test_half_an_answer_is_not_made_to_look_whole(hasty: ASGIApp) -> None:
     async def scenario() -> None:
         async with open_request(hasty, "GET", "/v1/half") as call:
             with pytest.raises(TimeoutError):
-                await call.done
+                await call.task
         assert call.answer.body == b"half"
         assert not call.answer.ended
 
@@ -370,9 +370,9 @@ def test_more_requests_than_places_are_told_to_come_back(app: ASGIApp) -> None:
     async def scenario() -> None:
         async with open_request(app, "GET", "/v1/slow"), open_request(app, "GET", "/v1/slow"):
             await asyncio.sleep(0.05)
-            refused = await request(app, "POST", "/v1/echo")
-            assert (refused.status, refused.json["code"]) == (503, "too-busy")
-            assert refused.headers["retry-after"] == "1"
+            refusal = await request(app, "POST", "/v1/echo")
+            assert (refusal.status, refusal.json["code"]) == (503, "too-busy")
+            assert refusal.headers["retry-after"] == "1"
             assert (await request(app, "GET", "/healthz")).status == 200
 
     run(scenario())
@@ -382,8 +382,8 @@ def test_one_address_has_half_of_the_places_while_its_callers_are_not_known(app:
     async def scenario() -> list[int]:
         async with open_request(app, "GET", "/v1/slow"):
             await asyncio.sleep(0.05)
-            other = {**scope_of("POST", "/v1/echo"), "client": ("192.0.2.8", 1)}
-            return [(await _answer(app, scope)).status for scope in (scope_of("POST", "/v1/echo"), other)]
+            other_scope = {**scope_of("POST", "/v1/echo"), "client": ("192.0.2.8", 1)}
+            return [(await _answer(app, scope)).status for scope in (scope_of("POST", "/v1/echo"), other_scope)]
 
     assert run(scenario()) == [503, 200]
 
@@ -403,20 +403,20 @@ async def _answer(app: ASGIApp, scope: Scope) -> Answer:
 
 def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() -> None:
     places = Concurrency(FastAPI(), 8)
-    taken = [Place(places, f"address {n}") for n in range(6)]
-    for place in taken[:2]:
+    places_taken = [Place(places, f"address {n}") for n in range(6)]
+    for place in places_taken[:2]:
         place.belongs_to("psi/*", at_provider=False)
     with pytest.raises(TooBusy, match="2 requests of psi"):
-        taken[2].belongs_to("psi/*", at_provider=False)
-    taken[2].belongs_to("cscs/*", at_provider=False)
+        places_taken[2].belongs_to("psi/*", at_provider=False)
+    places_taken[2].belongs_to("cscs/*", at_provider=False)
     with pytest.raises(TooBusy, match="3 requests of callers without a role at the provider"):
-        taken[3].belongs_to("eth/*", at_provider=False)
-    for place in taken[3:]:
+        places_taken[3].belongs_to("eth/*", at_provider=False)
+    for place in places_taken[3:]:
         place.belongs_to("test:root", at_provider=True)
     assert (places.under_way, places.shares) == (6, {"psi/*": 2, "cscs/*": 1, limits.TENANTS: 3, "test:root": 3})
     with taken[0].suspended():
         assert (places.under_way, places.shares["psi/*"]) == (5, 1)
-    for place in taken:
+    for place in places_taken:
         place.leave()
         place.leave()
     assert (places.under_way, places.shares) == (0, {})
@@ -424,9 +424,9 @@ def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() 
 
 def test_a_request_that_was_given_up_gives_its_place_back(hasty: ASGIApp) -> None:
     async def scenario() -> None:
-        async with open_request(hasty, "GET", "/v1/slow") as one, open_request(hasty, "GET", "/v1/slow") as other:
-            await asyncio.gather(one.done, other.done)
-            assert (one.answer.status, other.answer.status) == (503, 503)
+        async with open_request(hasty, "GET", "/v1/slow") as one, open_request(hasty, "GET", "/v1/slow") as second:
+            await asyncio.gather(one.task, second.task)
+            assert (one.answer.status, second.answer.status) == (503, 503)
             assert (await request(hasty, "POST", "/v1/echo")).status == 200
 
     run(scenario())
@@ -459,7 +459,7 @@ def test_a_client_that_leaves_gives_its_place_back(app: ASGIApp) -> None:
         for _ in range(5):
             async with open_request(app, "GET", "/v1/slow") as call:
                 await asyncio.sleep(0.01)
-                call.done.cancel()
+                call.task.cancel()
         assert (await request(app, "POST", "/v1/echo")).status == 200
 
     run(scenario())

@@ -34,19 +34,19 @@ def hence(seconds: int) -> str:
 @contextmanager
 def served_with(admin: Api, **changed: Any) -> Iterator[Api]:
     """The same database behind another server."""
-    with serving(replace(admin.services, **changed), admin.mint) as other:
-        yield other.as_("root", "canton-provider-admin")
+    with serving(replace(admin.services, **changed), admin.mint) as server:
+        yield server.as_("root", "canton-provider-admin")
 
 
 def test_a_role_is_granted_seen_and_used(admin: Api) -> None:
     make(admin, "psi", "cscs")
     ann = admin.as_("ann")
     assert ann.get("/v1/tenants/psi").status == 404
-    made = grant(admin, "test:ann", "tenant-viewer", "psi")
-    assert made.status == 201
-    assert made.headers["location"] == f"/v1/bindings/{made.json['id']}"
-    Binding.model_validate_json(made.text)
-    assert {**made.json, "id": "…", "created_at": "…"} == {
+    reply = grant(admin, "test:ann", "tenant-viewer", "psi")
+    assert reply.status == 201
+    assert reply.headers["location"] == f"/v1/bindings/{reply.json['id']}"
+    Binding.model_validate_json(reply.text)
+    assert {**reply.json, "id": "…", "created_at": "…"} == {
         "id": "…",
         "subject": "test:ann",
         "identity": None,
@@ -61,28 +61,28 @@ def test_a_role_is_granted_seen_and_used(admin: Api) -> None:
     assert ann.get("/v1/tenants/psi").status == 200
     assert ann.get("/v1/tenants/cscs").status == 404
     # Who granted it and why is for readers of the audit, and a viewer is none.
-    shown = made.json | {"identity": "test:id-of-ann", "granted_by": None, "reason": None}
-    assert ann.get(f"/v1/bindings/{made.json['id']}").json == shown
+    document = reply.json | {"identity": "test:id-of-ann", "granted_by": None, "reason": None}
+    assert ann.get(f"/v1/bindings/{reply.json['id']}").json == document
 
 
 def test_a_revoked_role_is_gone_with_the_next_request(admin: Api) -> None:
     make(admin, "psi")
     ann = admin.as_("ann")
-    made = grant(admin, "test:ann", "tenant-admin", "psi").json["id"]
+    binding_id = grant(admin, "test:ann", "tenant-admin", "psi").json["id"]
     assert ann.get("/v1/tenants/psi").status == 200
-    assert admin.call("DELETE", f"/v1/bindings/{made}").code == "reason-required"
+    assert admin.call("DELETE", f"/v1/bindings/{binding_id}").code == "reason-required"
     assert ann.get("/v1/tenants/psi").status == 200
-    assert admin.call("DELETE", f"/v1/bindings/{made}", reason="left").status == 204
+    assert admin.call("DELETE", f"/v1/bindings/{binding_id}", reason="left").status == 204
     assert ann.get("/v1/tenants/psi").status == 404
-    assert admin.get(f"/v1/bindings/{made}").code == "unknown-binding"
-    assert admin.call("DELETE", f"/v1/bindings/{made}", reason="left").code == "unknown-binding"
+    assert admin.get(f"/v1/bindings/{binding_id}").code == "unknown-binding"
+    assert admin.call("DELETE", f"/v1/bindings/{binding_id}", reason="left").code == "unknown-binding"
 
 
 def test_one_may_give_up_ones_own_last_role(admin: Api) -> None:
     make(admin, "psi")
-    made = grant(admin, "test:ann", "tenant-admin", "psi").json["id"]
+    binding_id = grant(admin, "test:ann", "tenant-admin", "psi").json["id"]
     ann = admin.as_("ann")
-    assert ann.call("DELETE", f"/v1/bindings/{made}", reason="enough").status == 204
+    assert ann.call("DELETE", f"/v1/bindings/{binding_id}", reason="enough").status == 204
     assert ann.get("/v1/tenants").json["items"] == []
 
 
@@ -97,8 +97,8 @@ def test_a_group_has_the_role_of_its_issuers_group_only(admin: Api) -> None:
 def test_the_same_again_is_the_same_binding(admin: Api) -> None:
     make(admin, "psi")
     first = grant(admin, "test:ann", "tenant-viewer", "psi")
-    again = grant(admin, "test:ann", "tenant-viewer", "psi")
-    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    repeated = grant(admin, "test:ann", "tenant-viewer", "psi")
+    assert (repeated.status, repeated.headers["canton-unchanged"], repeated.json) == (200, "true", first.json)
     assert grant(admin, "test:ann", "tenant-operator", "psi").status == 201
     end = hence(600)
     ended = grant(admin, "test:ann", "tenant-viewer", "psi", until=end)
@@ -155,8 +155,8 @@ def test_a_role_that_ends_while_a_request_is_on_its_way_changes_nothing(admin: A
 def test_an_end_must_be_to_come(admin: Api) -> None:
     make(admin, "psi")
     for until in ("2020-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2027-02-30", 7):
-        refused = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
-        assert (refused.status, refused.code) == (400, "invalid-request"), until
+        refusal = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), until
     over = grant(admin, "test:ann", "tenant-viewer", "psi", until="2020-01-01T00:00:00Z").json["detail"]
     assert over == "until is 2020-01-01T00:00:00Z, which is in the past; give a time in the future"
 
@@ -165,19 +165,19 @@ def test_nobody_grants_more_than_they_hold(admin: Api) -> None:
     make(admin, "psi", "cscs")
     ann = admin.as_("ann", "canton-tenant-admin:psi")
     assert grant(ann, "test:bob", "tenant-admin", "psi").status == 201
-    refused = grant(ann, "test:ann", "provider-admin", None)
-    assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "not-granted")
+    refusal = grant(ann, "test:ann", "provider-admin", None)
+    assert (refusal.status, refusal.code, refusal.json["details"]["rule"]) == (403, "forbidden", "not-granted")
     assert grant(ann, "test:ann", "tenant-viewer", "cscs").code == "unknown-tenant"
     own = custom(
         "welcome-desk", "tenant", "lets people in", ["tenant.read", "member.read", "member.grant", "node.read"]
     )
-    with served_with(admin, roles={**BUILTIN, own.name: own}) as other:
-        assert grant(other, "test:desk", "welcome-desk", "psi").status == 201
-        desk = other.as_("desk")
+    with served_with(admin, roles={**BUILTIN, own.name: own}) as server:
+        assert grant(server, "test:desk", "welcome-desk", "psi").status == 201
+        desk = server.as_("desk")
         assert grant(desk, "test:eve", "welcome-desk", "psi").status == 201
-        refused = grant(desk, "test:desk", "tenant-operator", "psi")
-    assert (refused.status, refused.code) == (403, "forbidden")
-    details = refused.json["details"]
+        refusal = grant(desk, "test:desk", "tenant-operator", "psi")
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    details = refusal.json["details"]
     assert (details["rule"], details["permission"], details["tenant"]) == ("exceeds-own", "member.grant", "psi")
     assert "node.power" in details["beyond"]
     assert "node.read" not in details["beyond"]
@@ -188,24 +188,24 @@ def test_nobody_grants_for_longer_than_they_hold(admin: Api) -> None:
     make(admin, "psi")
     grant(admin, "test:ann", "tenant-admin", "psi", until=hence(3600))
     ann = admin.as_("ann")
-    for refused in (grant(ann, "test:ann", "tenant-admin", "psi"), grant(ann, "test:bob", "tenant-viewer", "psi")):
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    for refusal in (grant(ann, "test:ann", "tenant-admin", "psi"), grant(ann, "test:bob", "tenant-viewer", "psi")):
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "exceeds-own")
     assert grant(ann, "test:bob", "tenant-viewer", "psi", until=hence(3700)).status == 403
     assert grant(ann, "test:bob", "tenant-viewer", "psi", until=hence(3500)).status == 201
 
 
 def test_a_role_must_exist_and_fit_its_place(admin: Api) -> None:
     make(admin, "psi")
-    for role, tenant, said in (
+    for role, tenant, message in (
         ("provider-admin", "psi", "leave the tenant null"),
         ("tenant-admin", None, "name it"),
         ("tenant-admni", "psi", 'did you mean "tenant-admin"?'),
         ("zzz", "psi", "there are provider-admin"),
         ("Tenant", "psi", "body.role"),
     ):
-        refused = grant(admin, "test:ann", role, tenant)
-        assert (refused.status, refused.code) == (400, "invalid-request")
-        assert said in refused.json["detail"]
+        refusal = grant(admin, "test:ann", role, tenant)
+        assert (refusal.status, refusal.code) == (400, "invalid-request")
+        assert message in refusal.json["detail"]
 
 
 def test_a_role_in_an_absent_tenant_is_not_granted(admin: Api) -> None:
@@ -238,23 +238,23 @@ SUBJECTS: tuple[Any, ...] = (
 
 def test_a_subject_nobody_could_be_is_refused(admin: Api) -> None:
     for subject in SUBJECTS:
-        refused = grant(admin, subject, "auditor", None)
-        assert (refused.status, refused.code) == (400, "invalid-request"), subject
+        refusal = grant(admin, subject, "auditor", None)
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), subject
     assert admin.get("/v1/bindings").json["items"] == []
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_subject_is_of_an_issuer_that_is_trusted(admin: Api) -> None:
-    given = admin.services.settings
-    embedded = replace(given.embedded_issuer, enabled=True)
+    settings = admin.services.settings
+    embedded = replace(settings.embedded_issuer, enabled=True)
     with served_with(
-        admin, settings=replace(given, issuers={"hpc": issuer_entry("hpc")}, embedded_issuer=embedded)
-    ) as other:
-        assert grant(other, "hpc:ann", "auditor", None).status == 201
-        assert grant(other, f"{embedded.name}:ann", "auditor", None).status == 201
-        refused = grant(other, "hcp:ann", "auditor", None)
-        assert (refused.status, refused.code) == (400, "invalid-request")
-        assert "hpc" in refused.json["detail"]
+        admin, settings=replace(settings, issuers={"hpc": issuer_entry("hpc")}, embedded_issuer=embedded)
+    ) as server:
+        assert grant(server, "hpc:ann", "auditor", None).status == 201
+        assert grant(server, f"{embedded.name}:ann", "auditor", None).status == 201
+        refusal = grant(server, "hcp:ann", "auditor", None)
+        assert (refusal.status, refusal.code) == (400, "invalid-request")
+        assert "hpc" in refusal.json["detail"]
 
 
 def test_lists_show_what_one_may_see_and_ask_for(admin: Api) -> None:
@@ -268,9 +268,11 @@ def test_lists_show_what_one_may_see_and_ask_for(admin: Api) -> None:
         grant(admin, subject, role, tenant)
 
     def listed(api: Api, query: str = "") -> list[tuple[str, str, str | None]]:
-        told = api.get(f"/v1/bindings{query}")
-        Items[Binding].model_validate_json(told.text)
-        return sorted(((each["subject"], each["role"], each["tenant"]) for each in told.json["items"]), key=str)
+        reply = api.get(f"/v1/bindings{query}")
+        Items[Binding].model_validate_json(reply.text)
+        return sorted(
+            ((binding["subject"], binding["role"], binding["tenant"]) for binding in reply.json["items"]), key=str
+        )
 
     assert len(listed(admin)) == 4
     assert listed(admin, "?provider=true") == [("test:cat", "auditor", None)]
@@ -294,12 +296,16 @@ def test_members_are_the_bindings_of_each(admin: Api) -> None:
     grant(admin, "test:dan", "tenant-viewer", "cscs")
     whole = admin.as_("ann").get("/v1/tenants/psi/members")
     Items[Member].model_validate_json(whole.text)
-    assert [(each["subject"], [held["role"] for held in each["roles"]]) for each in whole.json["items"]] == [
+    assert [(member["subject"], [row["role"] for row in member["roles"]]) for member in whole.json["items"]] == [
         (f"test:{name}", ["tenant-operator", "tenant-viewer"]) for name in ("ann", "bob", "cat")
     ]
     first = admin.get("/v1/tenants/psi/members?limit=2&sort=-subject").json
-    rest = admin.get(f"/v1/tenants/psi/members?limit=2&sort=-subject&after={first['next']}").json
-    assert [each["subject"] for each in first["items"] + rest["items"]] == ["test:cat", "test:bob", "test:ann"]
+    second_page = admin.get(f"/v1/tenants/psi/members?limit=2&sort=-subject&after={first['next']}").json
+    assert [member["subject"] for member in first["items"] + second_page["items"]] == [
+        "test:cat",
+        "test:bob",
+        "test:ann",
+    ]
     binding = whole.json["items"][0]["roles"][0]["binding"]
     assert admin.get(f"/v1/bindings/{binding}").json["role"] == "tenant-operator"
 
@@ -312,28 +318,28 @@ def test_what_is_foreign_answers_as_what_is_absent(admin: Api) -> None:
     for method in ("GET", "DELETE"):
         absent = ann.call(method, f"/v1/bindings/{ABSENT}", reason="x")
         assert (absent.status, absent.code) == (404, "unknown-binding")
-        for there in (foreign, at_provider):
-            seen = ann.call(method, f"/v1/bindings/{there}", reason="x")
-            assert seen.status == 404
-            assert without(seen.json, there) == without(absent.json, ABSENT)
-    one, other = grant(ann, "test:ann", "tenant-viewer", "cscs"), grant(ann, "test:ann", "tenant-viewer", "none")
+        for binding_id in (foreign, at_provider):
+            reply = ann.call(method, f"/v1/bindings/{binding_id}", reason="x")
+            assert reply.status == 404
+            assert without(reply.json, binding_id) == without(absent.json, ABSENT)
+    one, unknown = grant(ann, "test:ann", "tenant-viewer", "cscs"), grant(ann, "test:ann", "tenant-viewer", "none")
     assert one.status == 404
-    assert without(one.json, "cscs") == without(other.json, "none")
-    one, other = ann.get("/v1/tenants/cscs/members"), ann.get("/v1/tenants/none/members")
+    assert without(one.json, "cscs") == without(unknown.json, "none")
+    one, unknown = ann.get("/v1/tenants/cscs/members"), ann.get("/v1/tenants/none/members")
     assert one.status == 404
-    assert without(one.json, "cscs") == without(other.json, "none")
+    assert without(one.json, "cscs") == without(unknown.json, "none")
 
 
 def test_what_is_seen_but_not_allowed_is_forbidden(admin: Api) -> None:
     make(admin, "psi")
-    made = grant(admin, "test:bob", "tenant-viewer", "psi").json["id"]
+    binding_id = grant(admin, "test:bob", "tenant-viewer", "psi").json["id"]
     ann = admin.as_("ann", "canton-tenant-operator:psi")
-    assert ann.get(f"/v1/bindings/{made}").status == 200
-    for refused in (
+    assert ann.get(f"/v1/bindings/{binding_id}").status == 200
+    for refusal in (
         grant(ann, "test:ann", "tenant-viewer", "psi"),
-        ann.call("DELETE", f"/v1/bindings/{made}", reason="x"),
+        ann.call("DELETE", f"/v1/bindings/{binding_id}", reason="x"),
     ):
-        assert (refused.status, refused.code, refused.json["details"]["tenant"]) == (403, "forbidden", "psi")
+        assert (refusal.status, refusal.code, refusal.json["details"]["tenant"]) == (403, "forbidden", "psi")
 
 
 def test_a_tenant_with_bindings_is_not_deleted(admin: Api) -> None:
@@ -341,6 +347,6 @@ def test_a_tenant_with_bindings_is_not_deleted(admin: Api) -> None:
     with admin.services.database.write() as connection:
         over = bindings.Grant("test:ann", "tenant-viewer", "psi", system_clock() - SECOND)
         bindings.grant(connection, over, "test:root", "")
-    refused = admin.call("DELETE", "/v1/tenants/psi", reason="over")
-    assert (refused.code, refused.json["details"]) == ("not-empty", {"tenant": "psi", "bindings": 1})
-    assert 'tenant "psi" still has 1 binding; first: ' in refused.json["detail"]
+    refusal = admin.call("DELETE", "/v1/tenants/psi", reason="over")
+    assert (refusal.code, refusal.json["details"]) == ("not-empty", {"tenant": "psi", "bindings": 1})
+    assert 'tenant "psi" still has 1 binding; first: ' in refusal.json["detail"]

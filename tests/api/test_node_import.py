@@ -38,7 +38,7 @@ def row(n: int, **facts: Any) -> dict[str, Any]:
 
 def facts(api: Api) -> dict[str, tuple[Any, ...]]:
     names = ("nid", "site", "state", "power", "version")
-    return {each["xname"]: tuple(each[name] for name in names) for each in api.get("/v1/nodes").json["items"]}
+    return {node["xname"]: tuple(node[name] for name in names) for node in api.get("/v1/nodes").json["items"]}
 
 
 def test_nodes_are_added_changed_and_left_alone(alps: Api) -> None:
@@ -63,17 +63,17 @@ def test_nodes_are_added_changed_and_left_alone(alps: Api) -> None:
 def test_the_same_again_changes_nothing_and_says_so(alps: Api) -> None:
     rows = [row(n, nid=n, state="free") for n in range(3)]
     assert "canton-unchanged" not in load(alps, *rows).headers
-    before = facts(alps)
-    again = load(alps, *rows)
-    assert (again.headers["canton-unchanged"], again.json["unchanged"]) == ("true", 3)
-    assert facts(alps) == before
+    facts_before = facts(alps)
+    repeated = load(alps, *rows)
+    assert (repeated.headers["canton-unchanged"], repeated.json["unchanged"]) == ("true", 3)
+    assert facts(alps) == facts_before
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(alps: Api) -> None:
     load(alps, row(0))
-    before = contents(alps.services.database)
+    contents_before = contents(alps.services.database)
     planned = load(alps, row(0, nid=2), row(1), suffix="?dry_run=true")
-    assert contents(alps.services.database) == before
+    assert contents(alps.services.database) == contents_before
     assert load(alps, row(0, nid=2), row(1)).json == planned.json
 
 
@@ -109,16 +109,16 @@ def test_a_row_that_contradicts_what_is_known_is_named_and_never_called_unchange
     for name in ("psi", "cscs"):
         alps.post("/v1/tenants", {"name": name})
     load(alps, row(0, nid=7, tenant="psi"))
-    before = facts(alps)
-    refused = load(alps, row(1), row(0, **contradiction))
-    assert (refused.status, refused.code) == (409, "conflict")
-    assert [(each["row"], words in each["what"]) for each in refused.json["details"]["rows"]] == [(2, True)]
-    assert facts(alps) == before
+    facts_before = facts(alps)
+    refusal = load(alps, row(1), row(0, **contradiction))
+    assert (refusal.status, refusal.code) == (409, "conflict")
+    assert [(mistake["row"], words in mistake["what"]) for mistake in refusal.json["details"]["rows"]] == [(2, True)]
+    assert facts(alps) == facts_before
 
 
 def test_what_a_file_says_of_power_is_no_observation(alps: Api) -> None:
-    refused = load(alps, row(0, power="on"))
-    assert (refused.status, refused.json["details"]["rows"][0]["what"]) == (
+    refusal = load(alps, row(0, power="on"))
+    assert (refusal.status, refusal.json["details"]["rows"][0]["what"]) == (
         400,
         "power: workers read it from the site, so a file cannot set it; leave it out",
     )
@@ -130,7 +130,7 @@ def test_numbers_may_change_hands_when_that_is_said(alps: Api) -> None:
     swapped = [row(0, nid=2), row(1, nid=1), row(3, nid=3), row(2, nid=4)]
     assert load(alps, *swapped).code == "conflict"
     assert load(alps, *swapped, renumber=True).json["changed"] == 3
-    assert {name: each[0] for name, each in facts(alps).items()} == {
+    assert {name: node_facts[0] for name, node_facts in facts(alps).items()} == {
         "x1000c0s0b0n0": 2,
         "x1000c0s1b0n0": 1,
         "x1000c0s2b0n0": 4,
@@ -142,8 +142,8 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     alps.post("/v1/sites", {"name": "bern"})
     load(alps, row(30, nid=30), site="bern")
     load(alps, row(31, nid=31))
-    before = contents(alps.services.database)
-    refused = load(
+    contents_before = contents(alps.services.database)
+    refusal = load(
         alps,
         row(0),
         {"xname": "x1000c0s1"},
@@ -162,8 +162,8 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
         row(14, nid=31),
         {**row(15), "\x00": 1},
     )
-    assert (refused.status, refused.code) == (400, "invalid-request")
-    details = refused.json["details"]
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
+    details = refusal.json["details"]
     assert details["count"] == 15
     told = {each["row"]: each["what"] for each in details["rows"]}
     assert sorted(told) == list(range(2, 17))
@@ -198,8 +198,8 @@ def test_a_row_nested_without_end_is_refused(alps: Api) -> None:
 def test_rows_that_only_clash_are_a_conflict(alps: Api) -> None:
     load(alps, row(0, nid=1), row(1, nid=2))
     for rows in ([row(2, nid=1)], [row(1), row(0, nid=2)]):
-        refused = load(alps, *rows)
-        assert (refused.status, refused.code) == (409, "conflict")
+        refusal = load(alps, *rows)
+        assert (refusal.status, refusal.code) == (409, "conflict")
 
 
 def test_one_wrong_row_is_said_as_one(alps: Api) -> None:
@@ -212,7 +212,7 @@ def test_one_wrong_row_is_said_as_one(alps: Api) -> None:
 
 def test_what_is_wrong_is_said_in_words(alps: Api) -> None:
     wrong = (row(0, nid="x"), row(1, state="joining"), row(2, tenant="PSI!"), row(3, nid=-1))
-    assert [each["what"] for each in load(alps, *wrong).json["details"]["rows"]] == [
+    assert [mistake["what"] for mistake in load(alps, *wrong).json["details"]["rows"]] == [
         "nid: must be a valid integer",
         "state: must be 'discovered', 'free', 'assigned'",
         "tenant: must be a lower-case name of 2 to 32 letters, digits and dashes that begins with a letter and does "
@@ -228,8 +228,8 @@ def test_of_many_wrong_rows_the_first_hundred_are_told(alps: Api) -> None:
 
 def test_the_site_must_be_there(alps: Api) -> None:
     for suffix in ("", "?dry_run=true"):
-        refused = load(alps, row(0), site="bern", suffix=suffix)
-        assert (refused.status, refused.code) == (404, "unknown-site")
+        refusal = load(alps, row(0), site="bern", suffix=suffix)
+        assert (refusal.status, refusal.code) == (404, "unknown-site")
     assert load(alps, row(0), site="No").code == "invalid-request"
     assert alps.post("/v1/nodes/import", {"site": "alps", "nodes": {"xname": "x"}}).code == "invalid-request"
 
@@ -237,28 +237,28 @@ def test_the_site_must_be_there(alps: Api) -> None:
 def test_only_the_provider_imports(alps: Api) -> None:
     alps.post("/v1/tenants", {"name": "psi"})
     for suffix in ("", "?dry_run=true"):
-        refused = load(alps.as_("ann", "canton-tenant-admin:psi"), row(0), suffix=suffix)
-        assert (refused.status, refused.json["details"]["permission"]) == (403, "node.import")
+        refusal = load(alps.as_("ann", "canton-tenant-admin:psi"), row(0), suffix=suffix)
+        assert (refusal.status, refusal.json["details"]["permission"]) == (403, "node.import")
     assert facts(alps) == {}
 
 
 def test_it_is_recorded_and_told(alps: Api) -> None:
     load(alps, row(0), row(1))
     load(alps, row(0), row(0))
-    refused, done, *_ = alps.get("/v1/audit").json["items"]
-    assert (refused["action"], refused["details"]["outcome"]) == ("node.import", "invalid-request")
-    assert (done["action"], done["subject"], done["details"]["nodes"]) == (
+    refusal, done_record, *_ = alps.get("/v1/audit").json["items"]
+    assert (refusal["action"], refusal["details"]["outcome"]) == ("node.import", "invalid-request")
+    assert (done_record["action"], done_record["subject"], done_record["details"]["nodes"]) == (
         "node.import",
         "site:alps",
         "x1000c0s[0-1]b0n0",
     )
-    told = alps.get("/v1/events?subject=site:alps").json["items"]
-    assert ("node.imported", 2) in [(each["kind"], each["body"].get("added")) for each in told]
+    events = alps.get("/v1/events?subject=site:alps").json["items"]
+    assert ("node.imported", 2) in [(event["kind"], event["body"].get("added")) for event in events]
 
 
 def test_two_imports_at_once_do_not_give_one_number_to_two_nodes(alps: Api) -> None:
     def attempt(n: int) -> tuple[int, str | None]:
-        reply = load(alps, *(row(16 * n + each, nid=each) for each in range(16)))
+        reply = load(alps, *(row(16 * n + slot, nid=slot) for slot in range(16)))
         return reply.status, reply.code
 
     with ThreadPoolExecutor(2) as pool:
@@ -276,31 +276,31 @@ def test_a_whole_machine_at_once(alps: Api) -> None:
 VOUCHED = [{"state": "free"}, {"tenant": "psi"}, {"state": "assigned", "tenant": "psi"}]
 
 
-@pytest.mark.parametrize("said", VOUCHED)
-def test_to_vouch_for_a_new_node_takes_a_reason(alps: Api, said: dict[str, str]) -> None:
+@pytest.mark.parametrize("vouching", VOUCHED)
+def test_to_vouch_for_a_new_node_takes_a_reason(alps: Api, vouching: dict[str, str]) -> None:
     alps.post("/v1/tenants", {"name": "psi"})
-    assert load(alps, row(0), row(1, **said), reason=None).code == "reason-required"
+    assert load(alps, row(0), row(1, **vouching), reason=None).code == "reason-required"
     assert facts(alps) == {}
-    assert load(alps, row(0), row(1, **said), reason=None, suffix="?dry_run=true").status == 200
-    assert load(alps, row(0), row(1, **said)).status == 200
-    assert load(alps, row(0, nid=5), row(1, **said), reason=None).status == 200, (
+    assert load(alps, row(0), row(1, **vouching), reason=None, suffix="?dry_run=true").status == 200
+    assert load(alps, row(0), row(1, **vouching)).status == 200
+    assert load(alps, row(0, nid=5), row(1, **vouching), reason=None).status == 200, (
         "of a known node nothing is vouched for"
     )
 
 
-@pytest.mark.parametrize("said", VOUCHED)
+@pytest.mark.parametrize("vouching", VOUCHED)
 @pytest.mark.parametrize("suffix", ["", "?dry_run=true"])
 def test_where_two_persons_enroll_nobody_imports_a_free_node_alone(
-    services: Services, tokens: Mint, said: dict[str, str], suffix: str
+    services: Services, tokens: Mint, vouching: dict[str, str], suffix: str
 ) -> None:
     policy = replace(services.settings.policy, two_person=("node.enroll",))
     with serving(replace(services, settings=replace(services.settings, policy=policy)), tokens) as api:
         admin = api.as_("root", "canton-provider-admin")
         admin.post("/v1/sites", {"name": "alps"})
         admin.post("/v1/tenants", {"name": "psi"})
-        refused = load(admin, row(0, **said), suffix=suffix)
-        assert (refused.code, refused.json["details"]["rule"]) == ("forbidden", "two-persons")
-        assert "canton node enroll" in refused.json["detail"]
+        refusal = load(admin, row(0, **vouching), suffix=suffix)
+        assert (refusal.code, refusal.json["details"]["rule"]) == ("forbidden", "two-persons")
+        assert "canton node enroll" in refusal.json["detail"]
         assert load(admin, row(0), suffix=suffix).status == 200
 
 
@@ -312,7 +312,7 @@ def test_who_may_not_enroll_imports_nodes_as_discovered(services: Services, toke
         admin.post("/v1/tenants", {"name": "psi"})
         admin.post("/v1/bindings", {"subject": "test:ida", "role": "importer", "tenant": None})
         ida = api.as_("ida")
-        for said in VOUCHED:
-            refused = load(ida, row(0, **said))
-            assert (refused.code, refused.json["details"]["permission"]) == ("forbidden", "node.enroll")
+        for vouching in VOUCHED:
+            refusal = load(ida, row(0, **vouching))
+            assert (refusal.code, refusal.json["details"]["permission"]) == ("forbidden", "node.enroll")
         assert load(ida, row(0)).status == 200

@@ -89,15 +89,15 @@ def test_from_every_state_a_command_leads_on(
     planned = admin.post(f"/v1/nodes/{verb}?dry_run=true", {"nodes": xname(0), **fields}, reason=None)
     assert (planned.status, state_of(admin)[0]) == (200, state)
     assert admin.post(f"/v1/nodes/{verb}", {"nodes": xname(0), **fields}, reason=None).code == "reason-required"
-    done = ordered(admin, folder, verb, **fields)
+    reply = ordered(admin, folder, verb, **fields)
     if end is None:
-        assert (done.status, done.json) == (200, {"nodes": xname(0), "count": 1})
+        assert (reply.status, reply.json) == (200, {"nodes": xname(0), "count": 1})
         assert admin.get(f"/v1/nodes/{xname(0)}").status == 404
     else:
-        assert (done.json["state"], done.json["plan"]) == ("done", planned.json["digest"])
+        assert (reply.json["state"], reply.json["plan"]) == ("done", planned.json["digest"])
         assert state_of(admin)[0] == end
-    recorded = {each["action"] for each in admin.get("/v1/audit").json["items"] if each["reason"] == f"{verb} it"}
-    happened = {each["kind"] for each in admin.get("/v1/events?after=start").json["items"]}
+    recorded = {record["action"] for record in admin.get("/v1/audit").json["items"] if record["reason"] == f"{verb} it"}
+    happened = {record["kind"] for record in admin.get("/v1/events?after=start").json["items"]}
     assert (recorded, happened) == (
         ({"node.delete"}, {"node.deleted"})
         if end is None
@@ -122,7 +122,7 @@ def test_a_node_lives_from_import_to_deletion(admin: Api, folder: Path) -> None:
         assert state_of(admin) == end
         assert (folder / xname(0)).read_text() == "off"
     assert ordered(admin, folder, "delete").status == 200
-    assert [each["xname"] for each in admin.get("/v1/nodes").json["items"]] == [xname(3)]
+    assert [node["xname"] for node in admin.get("/v1/nodes").json["items"]] == [xname(3)]
 
 
 def test_what_a_step_saw_of_power_is_what_lists_show(admin: Api, folder: Path) -> None:
@@ -131,14 +131,14 @@ def test_what_a_step_saw_of_power_is_what_lists_show(admin: Api, folder: Path) -
     assert ordered(admin, folder, "power", to="off").json["state"] == "done"
     node = admin.get(f"/v1/nodes/{xname(0)}").json
     assert (node["power"], node["stale"]) == ("off", False)
-    assert [each["power"] for each in admin.get("/v1/nodes?power=off").json["items"]] == ["off"]
+    assert [row["power"] for row in admin.get("/v1/nodes?power=off").json["items"]] == ["off"]
 
 
 def test_nobody_makes_a_node_free_without_vouching_for_it(admin: Api) -> None:
     put(admin, NodeState.QUARANTINED)
     for fields in ({}, {"sanitised_by_hand": False}):
-        refused = admin.post("/v1/nodes/enroll", {"nodes": xname(0), **fields})
-        assert (refused.status, state_of(admin)[0]) == (400, "quarantined")
+        refusal = admin.post("/v1/nodes/enroll", {"nodes": xname(0), **fields})
+        assert (refusal.status, state_of(admin)[0]) == (400, "quarantined")
 
 
 def test_a_release_that_cannot_power_off_ends_in_quarantine_when_it_is_given_up(admin: Api, folder: Path) -> None:
@@ -147,8 +147,8 @@ def test_a_release_that_cannot_power_off_ends_in_quarantine_when_it_is_given_up(
     (folder / xname(0)).unlink()
     stuck = ordered(admin, folder, "release").json
     assert (stuck["state"], stuck["tenant"], state_of(admin)[0]) == ("needs_attention", "psi", "leaving")
-    refused = member(admin, "psi").post(f"/v1/operations/{stuck['id']}/abandon")
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "by-provider")
+    refusal = member(admin, "psi").post(f"/v1/operations/{stuck['id']}/abandon")
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "by-provider")
     assert admin.post(f"/v1/operations/{stuck['id']}/abandon").status == 202
     assert state_of(admin) == ("quarantined", None, None)
 
@@ -165,11 +165,11 @@ def test_an_assignment_keeps_to_the_quota_and_says_so_in_a_dry_run(admin: Api) -
     fill(admin, {"psi": range(1), None: range(1, 4)})
     with admin.services.database.write() as connection:
         quotas.put(connection, "psi", Quota(nodes=2), None)
-    wanted = {"nodes": "x1000c0s[1-2]b0n0", "tenant": "psi"}
+    body = {"nodes": "x1000c0s[1-2]b0n0", "tenant": "psi"}
     for suffix in ("?dry_run=true", ""):
-        refused = admin.post(f"/v1/nodes/assign{suffix}", wanted)
-        assert (refused.status, refused.code) == (409, "quota-exceeded")
-        assert admin.post(f"/v1/nodes/assign{suffix}", {**wanted, "tenant": "nobody"}).code == "unknown-tenant"
+        refusal = admin.post(f"/v1/nodes/assign{suffix}", body)
+        assert (refusal.status, refusal.code) == (409, "quota-exceeded")
+        assert admin.post(f"/v1/nodes/assign{suffix}", {**body, "tenant": "absent"}).code == "unknown-tenant"
     assert admin.post("/v1/nodes/assign", {"nodes": xname(1), "tenant": "psi"}).status == 202
     assert state_of(admin, 1) == ("joining", "psi", "unproven")
     assert admin.post("/v1/nodes/assign", {"nodes": xname(2), "tenant": "psi"}).code == "quota-exceeded"
@@ -193,19 +193,19 @@ def test_an_operation_that_keeps_a_node_between_states_is_named(admin: Api, verb
     holder = admin.post("/v1/nodes/enroll", {"nodes": xname(0), "sanitised_by_hand": True}, "new").json["id"]
     assert state_of(admin)[0] == "cleaning"
     fields = {"tenant": "psi"} if verb == "assign" else {}
-    refused = admin.post(f"/v1/nodes/{verb}{query}", {"nodes": xname(0), **fields}, "in a hurry")
-    assert (refused.status, refused.code) == (409, "wrong-state")
-    assert refused.json["detail"].endswith(f"; held by {holder}; see: canton operation show {holder}")
+    refusal = admin.post(f"/v1/nodes/{verb}{query}", {"nodes": xname(0), **fields}, "in a hurry")
+    assert (refusal.status, refusal.code) == (409, "wrong-state")
+    assert refusal.json["detail"].endswith(f"; held by {holder}; see: canton operation show {holder}")
 
 
 def test_an_operation_that_is_not_the_callers_to_see_is_not_named(admin: Api) -> None:
     put(admin, NodeState.DISCOVERED)
     holder = admin.post("/v1/nodes/enroll", {"nodes": xname(0), "sanitised_by_hand": True}, "new").json["id"]
     robot = speaking_for(admin, account(admin, None, ["node.read", "node.retire"]))
-    refused = robot.post("/v1/nodes/retire", {"nodes": xname(0)}, "in a hurry")
-    assert refused.code == "wrong-state"
-    assert "held by an operation that you may not see" in refused.json["detail"]
-    assert holder not in refused.text
+    refusal = robot.post("/v1/nodes/retire", {"nodes": xname(0)}, "in a hurry")
+    assert refusal.code == "wrong-state"
+    assert "held by an operation that you may not see" in refusal.json["detail"]
+    assert holder not in refusal.text
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_an_order_between_two_owners_is_not_cancelled_and_leaves_its_node_off(
 ) -> None:
     put(admin, state)
     operation = admin.post(f"/v1/nodes/{verb}", {"nodes": xname(0), **fields}).json["id"]
-    refused = admin.post(f"/v1/operations/{operation}/cancel")
-    assert (refused.status, refused.code) == (409, "wrong-state")
-    assert "retry or abandon" in refused.json["detail"]
+    refusal = admin.post(f"/v1/operations/{operation}/cancel")
+    assert (refusal.status, refusal.code) == (409, "wrong-state")
+    assert "retry or abandon" in refusal.json["detail"]
     work(admin, folder, operation)
     assert (folder / xname(0)).read_text() == "off"
     assert admin.get(f"/v1/operations/{operation}").json["state"] == "done"
@@ -236,6 +236,6 @@ def test_a_tenant_is_not_told_the_host_of_a_worker(admin: Api) -> None:
         connection.execute(sa.update(schema.operation).values(worker="ctl7.example-4711-1"))
     for api, worker in ((admin, "ctl7.example-4711-1"), (member(admin, "psi"), None)):
         assert api.get(f"/v1/operations/{operation}").json["worker"] == worker
-        assert [each["worker"] for each in api.get("/v1/operations").json["items"]] == [worker]
+        assert [row["worker"] for row in api.get("/v1/operations").json["items"]] == [worker]
         retried = api.post(f"/v1/operations/{operation}/cancel")
         assert retried.status == 403 or retried.json["worker"] == worker

@@ -27,7 +27,7 @@ def xname(n: int) -> str:
 
 
 def fill(api: Api, owners: Mapping[str | None, range], site: str | None = "alps") -> None:
-    """Nodes of these numbers for these tenants; None is nobody."""
+    """Nodes of these numbers for these tenants; None is a free node."""
     with api.services.database.write() as connection:
         if site is not None:
             sites.create(connection, site, "")
@@ -39,7 +39,7 @@ def fill(api: Api, owners: Mapping[str | None, range], site: str | None = "alps"
 
 
 def listed(api: Api, query: str = "") -> list[str]:
-    return [each["xname"] for each in api.get(f"/v1/nodes{query}").json["items"]]
+    return [node["xname"] for node in api.get(f"/v1/nodes{query}").json["items"]]
 
 
 def member(api: Api, *tenants: str) -> Api:
@@ -48,15 +48,15 @@ def member(api: Api, *tenants: str) -> Api:
 
 def actions(api: Api) -> list[tuple[str, str, str | None]]:
     records = api.get("/v1/audit").json["items"]
-    return [(each["action"], each["details"].get("outcome"), each["tenant"]) for each in records]
+    return [(record["action"], record["details"].get("outcome"), record["tenant"]) for record in records]
 
 
 def test_a_node_is_shown_with_what_was_decided_and_what_was_seen(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     with admin.services.database.write() as connection:
         nodes.observe(connection, {xname(0): "on"})
-    shown = admin.get(f"/v1/nodes/{xname(0)}")
-    assert {**shown.json, "seen_at": "…", "changed_at": "…"} == {
+    reply = admin.get(f"/v1/nodes/{xname(0)}")
+    assert {**reply.json, "seen_at": "…", "changed_at": "…"} == {
         "xname": xname(0),
         "nid": 0,
         "site": "alps",
@@ -70,8 +70,8 @@ def test_a_node_is_shown_with_what_was_decided_and_what_was_seen(admin: Api) -> 
         "changed_at": "…",
         "claimed_by": None,
     }
-    assert admin.get(f"/v1/nodes/{xname(0)}", If_None_Match=shown.headers["etag"]).status == 304
-    assert admin.get("/v1/nodes").json["items"] == [shown.json]
+    assert admin.get(f"/v1/nodes/{xname(0)}", If_None_Match=reply.headers["etag"]).status == 304
+    assert admin.get("/v1/nodes").json["items"] == [reply.json]
 
 
 def test_what_was_not_seen_for_long_is_stale(admin: Api) -> None:
@@ -81,20 +81,20 @@ def test_what_was_not_seen_for_long_is_stale(admin: Api) -> None:
         nodes.observe_at(connection, {xname(0): "on"}, now - 2 * interval)
         nodes.observe_at(connection, {xname(1): "on"}, now - 4 * interval)
     listing = admin.get("/v1/nodes").json["items"]
-    assert [(each["power"], each["stale"]) for each in listing] == [("on", False), ("on", True), (None, True)]
+    assert [(node["power"], node["stale"]) for node in listing] == [("on", False), ("on", True), (None, True)]
 
 
 def test_lists_are_in_natural_order_and_pages_follow_each_other(admin: Api) -> None:
     fill(admin, {None: range(12)})
     everything = [xname(n) for n in range(12)]
     for sort, expected in (("xname", everything), ("-xname", everything[::-1])):
-        seen: list[str] = []
+        names: list[str] = []
         query: str | None = ""
         while query is not None:
             page = admin.get(f"/v1/nodes?limit=5&sort={sort}&fields=xname{query}").json
-            seen += [each["xname"] for each in page["items"]]
+            names += [node["xname"] for node in page["items"]]
             query = f"&after={page['next']}" if page["next"] else None
-        assert seen == expected
+        assert names == expected
     assert sorted(listed(admin, "?sort=changed_at")) == sorted(everything)
 
 
@@ -133,8 +133,8 @@ def test_filters(admin: Api) -> None:
     ],
 )
 def test_a_wrong_query_is_refused(admin: Api, query: str, code: str) -> None:
-    refused = admin.get(f"/v1/nodes?{quote(query, safe='=%')}")
-    assert (refused.status, refused.code) == (400, code)
+    refusal = admin.get(f"/v1/nodes?{quote(query, safe='=%')}")
+    assert (refusal.status, refusal.code) == (400, code)
 
 
 def test_members_see_their_own_and_a_foreign_node_answers_as_an_absent_one(admin: Api) -> None:
@@ -158,57 +158,57 @@ def same(problem: dict[str, Any], n: int) -> str:
 
 @pytest.mark.parametrize("verb", ["import", "power", "enroll", "assign", "release", "maintenance", "retire", "delete"])
 def test_a_verb_is_no_node(admin: Api, verb: str) -> None:
-    refused = admin.get(f"/v1/nodes/{verb}")
-    assert (refused.status, refused.headers["allow"]) == (405, "POST")
+    refusal = admin.get(f"/v1/nodes/{verb}")
+    assert (refusal.status, refusal.headers["allow"]) == (405, "POST")
 
 
 def test_power_is_an_operation_that_claims_the_nodes(admin: Api) -> None:
     fill(admin, {"psi": range(3)})
     ann = member(admin, "psi")
-    made = ann.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0,nid000001", "to": "on"}, "after the flood")
-    assert made.status == 202
-    assert made.headers["location"] == f"/v1/operations/{made.json['id']}"
-    assert made.json["summary"] == "power on x1000c0s[0-1]b0n0"
-    assert (made.json["tenant"], made.json["actor"], made.json["reason"]) == ("psi", "test:ann", "after the flood")
-    assert made.json["steps"] == {"total": 2, "done": 0, "failed": 0, "under_way": 0, "pending": 2}
-    assert ann.get(made.headers["location"]).json == made.json
-    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == made.json["id"]
-    assert admin.get(f"/v1/plans/{made.json['plan']}").json["steps"][0]["device"] == "power@alps"
+    reply = ann.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0,nid000001", "to": "on"}, "after the flood")
+    assert reply.status == 202
+    assert reply.headers["location"] == f"/v1/operations/{reply.json['id']}"
+    assert reply.json["summary"] == "power on x1000c0s[0-1]b0n0"
+    assert (reply.json["tenant"], reply.json["actor"], reply.json["reason"]) == ("psi", "test:ann", "after the flood")
+    assert reply.json["steps"] == {"total": 2, "done": 0, "failed": 0, "under_way": 0, "pending": 2}
+    assert ann.get(reply.headers["location"]).json == reply.json
+    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == reply.json["id"]
+    assert admin.get(f"/v1/plans/{reply.json['plan']}").json["steps"][0]["device"] == "power@alps"
     queued, *_ = admin.get("/v1/audit").json["items"]
-    assert (queued["action"], queued["subject"], queued["tenant"]) == ("operation.queued", made.json["id"], "psi")
+    assert (queued["action"], queued["subject"], queued["tenant"]) == ("operation.queued", reply.json["id"], "psi")
     assert (queued["details"]["permission"], queued["details"]["rule"]) == ("node.power", "tenant:tenant-operator")
 
 
 def test_the_same_key_gives_the_same_operation(admin: Api) -> None:
     fill(admin, {None: range(1)})
-    wanted = {"nodes": xname(0)}
-    first = admin.post("/v1/nodes/maintenance", wanted, Idempotency_Key="k")
+    body = {"nodes": xname(0)}
+    first = admin.post("/v1/nodes/maintenance", body, Idempotency_Key="k")
     with admin.services.database.write() as connection:
         nodes.put(connection, xname(0), NodeState.MAINTENANCE, None)  # what the operation ends with
-    again = admin.post("/v1/nodes/maintenance", wanted, Idempotency_Key="k")
-    assert (first.status, again.status, again.json) == (202, 202, first.json)
-    assert admin.post("/v1/nodes/maintenance", wanted).code == "wrong-state"
+    repeated = admin.post("/v1/nodes/maintenance", body, Idempotency_Key="k")
+    assert (first.status, repeated.status, repeated.json) == (202, 202, first.json)
+    assert admin.post("/v1/nodes/maintenance", body).code == "wrong-state"
 
 
 @pytest.mark.parametrize("query", ["dry_run=true&dry_run=false", "dry_run=false&dry_run=false", "dryrun=true", "to=on"])
 def test_an_order_takes_one_dry_run_and_no_other_parameter(admin: Api, query: str) -> None:
     """Of two that contradict each other the last would count; one that is misspelt would be carried out."""
     fill(admin, {"psi": range(1)})
-    refused = admin.post(f"/v1/nodes/power?{query}", {"nodes": xname(0), "to": "on"})
-    assert (refused.status, refused.code) == (400, "invalid-request")
+    refusal = admin.post(f"/v1/nodes/power?{query}", {"nodes": xname(0), "to": "on"})
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
     assert admin.get("/v1/operations").json["items"] == []
 
 
 def test_a_dry_run_keeps_the_plan_and_changes_nothing(admin: Api) -> None:
     fill(admin, {"psi": range(2)})
-    before = actions(admin)
+    actions_before = actions(admin)
     ann = member(admin, "psi")
     planned = ann.post("/v1/nodes/power?dry_run=true", {"nodes": xname(0), "to": "on"})
     assert planned.status == 200
     assert ann.get(f"/v1/plans/{planned.json['digest']}").json == planned.json
-    assert (actions(admin), ann.get("/v1/operations").json["items"]) == (before, [])
-    done = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on", "plan": planned.json["digest"]})
-    assert (done.status, done.json["plan"]) == (202, planned.json["digest"])
+    assert (actions(admin), ann.get("/v1/operations").json["items"]) == (actions_before, [])
+    reply = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on", "plan": planned.json["digest"]})
+    assert (reply.status, reply.json["plan"]) == (202, planned.json["digest"])
 
 
 def test_a_plan_that_moved_is_not_carried_out(admin: Api) -> None:
@@ -226,26 +226,26 @@ def test_of_a_foreign_plan_nothing_is_told(admin: Api) -> None:
     fill(admin, {"psi": range(1), "cscs": range(1, 2)})
     foreign = admin.post("/v1/nodes/power?dry_run=true", {"nodes": xname(1), "to": "on"}).json["digest"]
     absent = "sha256:" + "0" * 64
-    told = [
+    replies = [
         member(admin, "psi").post("/v1/nodes/power", {"nodes": xname(0), "to": "on", "plan": digest}).text
         for digest in (foreign, absent)
     ]
-    assert told[0].replace(foreign, "…") == told[1].replace(absent, "…")
-    assert "unknown-plan" in told[0]
+    assert replies[0].replace(foreign, "…") == replies[1].replace(absent, "…")
+    assert "unknown-plan" in replies[0]
 
 
 @pytest.mark.parametrize("nodeset", [f"{xname(0)},{xname(2)}", "nid000000,nid000002", xname(2), xname(4), "nid000004"])
 def test_foreign_nodes_are_unknown_nodes(admin: Api, nodeset: str) -> None:
-    """Whether a name is another tenant's, nobody's or not there is not to be told apart, alone or beside one's own."""
+    """A tenant cannot tell another tenant's node from a free or an absent one, alone or beside its own."""
     fill(admin, {"psi": range(2), "cscs": range(2, 4), None: range(4, 6)})
     ann = member(admin, "psi")
     foreign = 4 if "4" in nodeset else 2
     for suffix in ("", "?dry_run=true"):
-        refused = ann.post(f"/v1/nodes/power{suffix}", {"nodes": nodeset, "to": "off"})
+        refusal = ann.post(f"/v1/nodes/power{suffix}", {"nodes": nodeset, "to": "off"})
         absent = ann.post(f"/v1/nodes/power{suffix}", {"nodes": nodeset.replace(str(foreign), "7"), "to": "off"})
-        assert (refused.status, refused.code) == (404, "unknown-nodes")
-        assert same(refused.json, foreign) == same(absent.json, 7)
-        assert xname(0) not in refused.text
+        assert (refusal.status, refusal.code) == (404, "unknown-nodes")
+        assert same(refusal.json, foreign) == same(absent.json, 7)
+        assert xname(0) not in refusal.text
     assert actions(admin)[0] == ("node.power", "refused", None)
 
 
@@ -253,27 +253,27 @@ def test_foreign_nodes_are_unknown_nodes(admin: Api, nodeset: str) -> None:
 def test_a_short_request_for_unknown_nodes_has_a_short_answer(admin: Api, suffix: str) -> None:
     """Every second of 10,000 numbers: they do not fold, and each has 250 digits."""
     nodeset = f"n[1{'0' * 245}0000-1{'0' * 245}9999/2]"
-    refused = admin.post(f"/v1/nodes/{suffix}", {"nodes": nodeset} | ({"to": "on"} if "power" in suffix else {}))
-    assert (refused.status, refused.code) == (404, "unknown-nodes")
-    assert refused.json["details"]["nodes"].startswith(f"n[1{'0' * 245}0000,")
-    assert len(refused.text) < 4_000
+    refusal = admin.post(f"/v1/nodes/{suffix}", {"nodes": nodeset} | ({"to": "on"} if "power" in suffix else {}))
+    assert (refusal.status, refusal.code) == (404, "unknown-nodes")
+    assert refusal.json["details"]["nodes"].startswith(f"n[1{'0' * 245}0000,")
+    assert len(refusal.text) < 4_000
 
 
-@pytest.mark.parametrize("other", ["x1000c0s5b0n0", "x9000c0s5b0n0", "nid000005"])
-def test_a_node_without_a_number_does_not_answer_to_another_name(admin: Api, other: str) -> None:
+@pytest.mark.parametrize("expression", ["x1000c0s5b0n0", "x9000c0s5b0n0", "nid000005"])
+def test_a_node_without_a_number_does_not_answer_to_another_name(admin: Api, expression: str) -> None:
     fill(admin, {"psi": range(1), "cscs": range(5, 6)})
     with admin.services.database.write() as connection:
         nodes.add(connection, [Node(xname(1), None, NodeState.ASSIGNED, "psi", 1)], "alps")
-    refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": f"{xname(1)},{other}", "to": "on"})
-    assert (refused.status, refused.code, refused.json["details"]) == (404, "unknown-nodes", {"nodes": other})
+    refusal = member(admin, "psi").post("/v1/nodes/power", {"nodes": f"{xname(1)},{expression}", "to": "on"})
+    assert (refusal.status, refusal.code, refusal.json["details"]) == (404, "unknown-nodes", {"nodes": expression})
 
 
 def test_nodes_of_several_tenants_at_once_are_the_providers_matter(admin: Api) -> None:
     fill(admin, {"psi": range(1), "cscs": range(1, 2), None: range(2, 3)})
-    wanted = {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}
-    refused = member(admin, "psi", "cscs").post("/v1/nodes/power", wanted)
-    assert (refused.status, refused.json["details"]["tenant"]) == (403, None)
-    both = admin.post("/v1/nodes/power", wanted)
+    body = {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}
+    refusal = member(admin, "psi", "cscs").post("/v1/nodes/power", body)
+    assert (refusal.status, refusal.json["details"]["tenant"]) == (403, None)
+    both = admin.post("/v1/nodes/power", body)
     assert (both.status, both.json["tenant"]) == (202, None)
     free = admin.post("/v1/nodes/power", {"nodes": xname(2), "to": "off"})
     assert (free.status, free.json["tenant"]) == (202, None)
@@ -283,8 +283,8 @@ def test_who_sees_but_may_not_is_told_the_rule(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     viewer = admin.as_("vic", "canton-tenant-viewer:psi")
     for suffix in ("", "?dry_run=true"):
-        refused = viewer.post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
-        assert (refused.status, refused.json["details"]) == (
+        refusal = viewer.post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
+        assert (refusal.status, refusal.json["details"]) == (
             403,
             # Policy is asked before the nodes are looked for, so it is not known yet whose they are.
             {"permission": "node.power", "rule": "not-granted", "tenant": None},
@@ -297,8 +297,8 @@ def test_a_suspended_tenants_members_switch_nothing(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     admin.post("/v1/tenants/psi/suspend")
     for suffix in ("", "?dry_run=true"):
-        refused = member(admin, "psi").post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+        refusal = member(admin, "psi").post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "tenant-suspended")
     assert admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "off"}).status == 202
 
 
@@ -308,8 +308,8 @@ def test_the_quota_of_open_operations_holds(admin: Api) -> None:
         quotas.put(connection, "psi", Quota(open_operations=1), None)
     ann = member(admin, "psi")
     assert ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).status == 202
-    refused = ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on"})
-    assert (refused.status, refused.code) == (409, "quota-exceeded")
+    refusal = ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on"})
+    assert (refusal.status, refusal.code) == (409, "quota-exceeded")
     assert len(ann.get("/v1/operations").json["items"]) == 1
 
 
@@ -330,8 +330,8 @@ def test_a_dry_run_is_refused_where_the_quota_would_refuse_the_real_one(admin: A
     fill(admin, {"psi": range(2)})
     with admin.services.database.write() as connection:
         quotas.put(connection, "psi", Quota(open_operations=0), None)
-    refused = member(admin, "psi").post("/v1/nodes/power?dry_run=true", {"nodes": xname(0), "to": "on"})
-    assert (refused.status, refused.code) == (409, "quota-exceeded")
+    refusal = member(admin, "psi").post("/v1/nodes/power?dry_run=true", {"nodes": xname(0), "to": "on"})
+    assert (refusal.status, refusal.code) == (409, "quota-exceeded")
 
 
 def test_a_node_without_a_site_and_nodes_of_two_sites_are_refused(admin: Api) -> None:
@@ -340,22 +340,22 @@ def test_a_node_without_a_site_and_nodes_of_two_sites_are_refused(admin: Api) ->
     fill(admin, {None: range(2, 3)}, None)
     two = "2 sites (alps, bern); name those of one site at a time, such as @TENANT/alps, or select them by site=alps"
     for numbers, words in (([2], "belongs to no site"), ([0, 1], two)):
-        refused = admin.post("/v1/nodes/power", {"nodes": ",".join(map(xname, numbers)), "to": "on"})
-        assert (refused.status, refused.code) == (409, "wrong-state")
-        assert words in refused.json["detail"]
+        refusal = admin.post("/v1/nodes/power", {"nodes": ",".join(map(xname, numbers)), "to": "on"})
+        assert (refusal.status, refusal.code) == (409, "wrong-state")
+        assert words in refusal.json["detail"]
 
 
 def test_a_claimed_node_names_the_operation_to_those_who_may_see_it(admin: Api) -> None:
     """The purpose of the provider's own names nodes of other tenants."""
     fill(admin, {"psi": range(1), "cscs": range(1, 2)})
     holder = admin.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}).json["id"]
-    told = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
-    assert (told.status, told.code) == (409, "nodes-claimed")
-    assert holder in told.text
-    refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
-    assert (refused.status, refused.code) == (409, "nodes-claimed")
-    assert refused.json["details"] == {"nodes": xname(0)}
-    assert "[0-1]" not in refused.text
+    reply = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
+    assert (reply.status, reply.code) == (409, "nodes-claimed")
+    assert holder in reply.text
+    refusal = member(admin, "psi").post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
+    assert (refusal.status, refusal.code) == (409, "nodes-claimed")
+    assert refusal.json["details"] == {"nodes": xname(0)}
+    assert "[0-1]" not in refusal.text
 
 
 def test_only_what_is_nobodys_goes_into_maintenance_and_with_a_reason(admin: Api) -> None:
@@ -385,17 +385,17 @@ def test_only_what_is_nobodys_goes_into_maintenance_and_with_a_reason(admin: Api
     ],
 )
 def test_a_wrong_order_is_refused(admin: Api, body: dict[str, Any], code: str) -> None:
-    refused = admin.post("/v1/nodes/power", body)
-    assert (refused.status, refused.code) == (400, code)
+    refusal = admin.post("/v1/nodes/power", body)
+    assert (refusal.status, refusal.code) == (400, code)
 
 
 def test_a_foreign_operations_claim_is_only_an_identifier(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     plan = plan_of(set_value(1, "t"), nodes=(xname(0),))
-    held = submit(admin.services.database, plan, Submission("test:root", "", None)).operation
+    operation = submit(admin.services.database, plan, Submission("test:root", "", None)).operation
     ann = member(admin, "psi")
-    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == held
-    assert ann.get(f"/v1/operations/{held}").code == "unknown-operation"
+    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == operation
+    assert ann.get(f"/v1/operations/{operation}").code == "unknown-operation"
 
 
 @given(st.integers(0, 253_402_300_799_999_999))

@@ -31,8 +31,8 @@ def text() -> str:
 
 @pytest.fixture(scope="module")
 def spec(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 def operations(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -52,9 +52,9 @@ def test_the_description_is_the_same_every_time(text: str) -> None:
 
 
 def test_every_reference_leads_somewhere(text: str, spec: dict[str, Any]) -> None:
-    wanted = set(re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', text))
+    references = set(re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', text))
     assert text.count('"$ref"') == text.count('"#/components/schemas/')
-    assert wanted - set(spec["components"]["schemas"]) == set()
+    assert references - set(spec["components"]["schemas"]) == set()
 
 
 def test_every_schema_is_one(spec: dict[str, Any]) -> None:
@@ -79,10 +79,10 @@ def test_every_example_is_as_its_schema_says(spec: dict[str, Any]) -> None:
 
 
 def test_an_example_that_is_not_as_its_schema_says_is_noticed(spec: dict[str, Any]) -> None:
-    shown = spec["paths"]["/v1/tenants/{name}"]["get"]["responses"]["200"]["content"]["application/json"]
-    assert mistakes(spec, shown["schema"], shown["example"]) == []
-    assert mistakes(spec, shown["schema"], {**shown["example"], "version": "one"})
-    assert mistakes(spec, shown["schema"], {**shown["example"], "surprise": 1})
+    content = spec["paths"]["/v1/tenants/{name}"]["get"]["responses"]["200"]["content"]["application/json"]
+    assert mistakes(spec, content["schema"], content["example"]) == []
+    assert mistakes(spec, content["schema"], {**content["example"], "version": "one"})
+    assert mistakes(spec, content["schema"], {**content["example"], "surprise": 1})
 
 
 def test_every_operation_is_explained(spec: dict[str, Any]) -> None:
@@ -117,9 +117,9 @@ def test_it_is_written_and_packed_once_however_many_ask(api: Api, monkeypatch: p
     calls = Counter[str]()
 
     def counting(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any, **named: Any) -> Any:
+        def counted(*arguments: Any, **keywords: Any) -> Any:
             calls[name] += 1
-            return work(*arguments, **named)
+            return work(*arguments, **keywords)
 
         return counted
 
@@ -138,13 +138,13 @@ def test_it_is_made_once_also_where_a_method_is_not_offered(api: Api, monkeypatc
     second = threading.Event()
     calls: list[int] = []
 
-    def slow(**named: Any) -> dict[str, Any]:
+    def slow(**keywords: Any) -> dict[str, Any]:
         calls.append(1)
         # Others would come in meanwhile.
         if len(calls) > 1:
             second.set()
         second.wait(1)
-        return get_openapi(**named)
+        return get_openapi(**keywords)
 
     monkeypatch.setattr(published, "get_openapi", slow)
     with ThreadPoolExecutor(8) as crowd:

@@ -17,9 +17,9 @@ from canton.store.operations.journal import StepRow
 
 
 def started(api: Api, n: int = 0) -> str:
-    made = api.post("/v1/nodes/power", {"nodes": xname(n), "to": "on"}, "ticket 17")
-    assert made.status == 202
-    return str(made.json["id"])
+    reply = api.post("/v1/nodes/power", {"nodes": xname(n), "to": "on"}, "ticket 17")
+    assert reply.status == 202
+    return str(reply.json["id"])
 
 
 def in_trouble(api: Api, identity: str) -> None:
@@ -40,8 +40,8 @@ def ann(admin: Api) -> Api:
 def test_an_operation_is_shown_with_its_steps(admin: Api, ann: Api) -> None:
     identity = started(ann)
     in_trouble(admin, identity)
-    shown = ann.get(f"/v1/operations/{identity}").json
-    assert {**shown, "created_at": "…", "plan": "…"} == {
+    document = ann.get(f"/v1/operations/{identity}").json
+    assert {**document, "created_at": "…", "plan": "…"} == {
         "id": identity,
         "kind": "node.power",
         "summary": f"power on {xname(0)}",
@@ -79,7 +79,7 @@ def test_lists_the_newest_first_by_what_is_asked_for(admin: Api, ann: Api) -> No
     in_trouble(admin, first)
 
     def listed(query: str = "", api: Api = admin) -> list[str]:
-        return [each["id"] for each in api.get(f"/v1/operations{query}").json["items"]]
+        return [operation["id"] for operation in api.get(f"/v1/operations{query}").json["items"]]
 
     assert listed() == [foreign, second, first]
     assert listed("?sort=created_at") == [first, second, foreign]
@@ -98,9 +98,9 @@ def test_lists_the_newest_first_by_what_is_asked_for(admin: Api, ann: Api) -> No
     assert listed("?tenant=cscs", ann) == []
     assert listed(f"?node={xname(2)}", ann) == []
     page = admin.get("/v1/operations?limit=2&fields=id,steps").json
-    assert [each["id"] for each in page["items"]] == [foreign, second]
+    assert [row["id"] for row in page["items"]] == [foreign, second]
     assert page["items"][0]["steps"]["pending"] == 1
-    assert [each["id"] for each in admin.get(f"/v1/operations?limit=2&after={page['next']}").json["items"]] == [first]
+    assert [row["id"] for row in admin.get(f"/v1/operations?limit=2&after={page['next']}").json["items"]] == [first]
 
 
 def test_a_set_of_nodes_is_folded_once_however_many_operations_are_on_it(
@@ -119,7 +119,7 @@ def test_a_set_of_nodes_is_folded_once_however_many_operations_are_on_it(
         with admin.services.database.write() as connection:
             journal.set_state(connection, identity, OperationState.DONE)
             claims.release(connection, identity)
-    assert [each["nodes"] for each in ann.get("/v1/operations").json["items"]] == [xname(0)] * 3
+    assert [operation["nodes"] for operation in ann.get("/v1/operations").json["items"]] == [xname(0)] * 3
     assert folds == [xname(0)]
 
 
@@ -134,7 +134,7 @@ def test_steps_come_in_pages(admin: Api, ann: Api) -> None:
     identity = ann.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0", "to": "on"}).json["id"]
     page = ann.get(f"/v1/operations/{identity}/steps?limit=1").json
     following = ann.get(f"/v1/operations/{identity}/steps?limit=1&after={page['next']}").json
-    assert [each["n"] for each in page["items"] + following["items"]] == [1, 2]
+    assert [step["n"] for step in page["items"] + following["items"]] == [1, 2]
     assert following["next"] is None
 
 
@@ -154,21 +154,21 @@ def test_interventions(admin: Api, ann: Api, verb: str, state: str, action: str)
     identity = started(ann)
     if verb != "cancel":
         in_trouble(admin, identity)
-    before = len(admin.get("/v1/audit").json["items"])
-    done = ann.post(f"/v1/operations/{identity}/{verb}", reason="because", Idempotency_Key="k")
-    assert (done.status, done.headers["location"]) == (202, f"/v1/operations/{identity}")
-    assert done.json["state"] == state
-    assert done.json == ann.get(f"/v1/operations/{identity}").json
-    assert done.json["cancel_requested_by"] == ("test:ann" if verb == "cancel" else None)
+    records_before = len(admin.get("/v1/audit").json["items"])
+    reply = ann.post(f"/v1/operations/{identity}/{verb}", reason="because", Idempotency_Key="k")
+    assert (reply.status, reply.headers["location"]) == (202, f"/v1/operations/{identity}")
+    assert reply.json["state"] == state
+    assert reply.json == ann.get(f"/v1/operations/{identity}").json
+    assert reply.json["cancel_requested_by"] == ("test:ann" if verb == "cancel" else None)
     record, *older = admin.get("/v1/audit").json["items"]
-    assert len(older) == before, "one record, and not two"
+    assert len(older) == records_before, "one record, and not two"
     assert (record["action"], record["subject"], record["tenant"]) == (action, identity, "psi")
     assert (record["actor"], record["reason"]) == ("test:ann", "because")
     assert record["details"]["permission"] == f"operation.{verb}"
     assert record["details"]["outcome"] == ("abandoned" if verb == "abandon" else "started")
     assert record["details"]["request"]
-    again = ann.post(f"/v1/operations/{identity}/{verb}", reason="because", Idempotency_Key="k")
-    assert (again.status, again.json) == (202, done.json)
+    repeated = ann.post(f"/v1/operations/{identity}/{verb}", reason="because", Idempotency_Key="k")
+    assert (repeated.status, repeated.json) == (202, reply.json)
     with admin.services.database.read() as connection:
         audit.verify(connection)
 
@@ -178,10 +178,10 @@ def test_in_the_wrong_state_nothing_happens_and_it_is_recorded(admin: Api, ann: 
     identity = started(ann)
     if verb == "cancel":
         in_trouble(admin, identity)
-    before = ann.get(f"/v1/operations/{identity}").json
-    refused = ann.post(f"/v1/operations/{identity}/{verb}")
-    assert (refused.status, refused.code) == (409, "wrong-state")
-    assert ann.get(f"/v1/operations/{identity}").json == before
+    document_before = ann.get(f"/v1/operations/{identity}").json
+    refusal = ann.post(f"/v1/operations/{identity}/{verb}")
+    assert (refusal.status, refusal.code) == (409, "wrong-state")
+    assert ann.get(f"/v1/operations/{identity}").json == document_before
     record = admin.get("/v1/audit").json["items"][0]
     assert (record["action"], record["details"]["outcome"]) == (f"operation.{verb}", "wrong-state")
 
@@ -197,14 +197,14 @@ def test_a_foreign_operation_answers_as_an_absent_one(admin: Api, ann: Api, verb
     method = "GET" if verb in ("", "/steps") else "POST"
     for foreign in (started(admin, 2), started(admin, 4)):
         answers = [ann.call(method, f"/v1/operations/{identity}{verb}", reason="x") for identity in (foreign, absent)]
-        assert [(each.status, each.code) for each in answers] == [(404, "unknown-operation")] * 2
+        assert [(answer.status, answer.code) for answer in answers] == [(404, "unknown-operation")] * 2
         assert without(answers[0].json, foreign) == without(answers[1].json, absent)
 
 
 def test_who_sees_but_may_not_is_told_the_rule(admin: Api, ann: Api) -> None:
     identity = started(ann)
-    refused = admin.as_("vic", "canton-tenant-viewer:psi").post(f"/v1/operations/{identity}/cancel")
-    assert (refused.status, refused.json["details"]) == (
+    refusal = admin.as_("vic", "canton-tenant-viewer:psi").post(f"/v1/operations/{identity}/cancel")
+    assert (refusal.status, refusal.json["details"]) == (
         403,
         {"permission": "operation.cancel", "rule": "not-granted", "tenant": "psi"},
     )
@@ -234,7 +234,7 @@ def test_a_wrong_question_is_refused(admin: Api, path: str) -> None:
 
 def test_a_tenant_does_not_interfere_with_the_provider(admin: Api, ann: Api) -> None:
     ordered = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["id"]
-    refused = ann.post(f"/v1/operations/{ordered}/cancel")
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "by-provider")
+    refusal = ann.post(f"/v1/operations/{ordered}/cancel")
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "by-provider")
     assert ann.get(f"/v1/operations/{ordered}").status == 200
     assert admin.post(f"/v1/operations/{ordered}/cancel").status == 202

@@ -78,8 +78,8 @@ def test_no_problem_shows_a_pattern(admin: Api, spec: dict[str, Any]) -> None:
 
 
 def test_a_name_that_is_refused_is_explained(admin: Api) -> None:
-    refused = admin.post("/v1/tenants", {"name": "Paul Scherrer"}).json
-    assert refused["detail"] == (
+    refusal = admin.post("/v1/tenants", {"name": "Paul Scherrer"}).json
+    assert refusal["detail"] == (
         "the request is not valid: body.name: must be a lower-case name of 2 to 32 letters, digits and dashes that "
         "begins with a letter and does not end with a dash. Correct it and send it again"
     )

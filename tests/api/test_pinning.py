@@ -1,4 +1,4 @@
-"""A binding by name becomes the person's who first comes with the name, and stays theirs whoever has the name later."""
+"""A binding by name becomes the first person's who logs in with it, and stays theirs if another has the name later."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def records(admin: Api, action: str) -> list[Any]:
 
 def test_a_new_person_with_an_old_name_inherits_nothing(admin: Api) -> None:
     make(admin, "psi")
-    made = grant(admin, "test:ann", "tenant-operator", "psi").json
-    assert (made["identity"], made["other_identity"]) == (None, None)
+    binding = grant(admin, "test:ann", "tenant-operator", "psi").json
+    assert (binding["identity"], binding["other_identity"]) == (None, None)
     old, new = admin.as_("ann", **OLD), admin.as_("ann", **NEW)
     assert old.get("/v1/tenants/psi").status == 200
     assert bound(admin)["identity"] == "test:sub-of-the-first"
@@ -42,11 +42,11 @@ def test_a_new_person_with_an_old_name_inherits_nothing(admin: Api) -> None:
 
 def test_pinning_and_its_refusal_are_recorded_once_and_told(admin: Api) -> None:
     make(admin, "psi")
-    made = grant(admin, "test:ann", "tenant-operator", "psi").json
+    binding = grant(admin, "test:ann", "tenant-operator", "psi").json
     for claims in (OLD, NEW, OLD, NEW):
         admin.as_("ann", **claims).get("/v1/whoami")
     (pinned,), (reused,) = records(admin, "member.pin"), records(admin, "member.name-reused")
-    assert (pinned["actor"], pinned["subject"]) == ("test:ann", f"binding:{made['id']}")
+    assert (pinned["actor"], pinned["subject"]) == ("test:ann", f"binding:{binding['id']}")
     assert pinned["details"] | {"request": "…"} == {
         "subject": "test:ann", "role": "tenant-operator", "tenant": "psi", "identity": "test:sub-of-the-first",
         "request": "…",
@@ -68,11 +68,11 @@ def test_a_renamed_person_keeps_what_is_theirs(admin: Api) -> None:
 
 def test_a_name_bound_anew_is_for_who_has_it_now(admin: Api) -> None:
     make(admin, "psi")
-    made = grant(admin, "test:ann", "tenant-viewer", "psi").json
+    binding = grant(admin, "test:ann", "tenant-viewer", "psi").json
     admin.as_("ann", **OLD).get("/v1/whoami")
-    again = grant(admin, "test:ann", "tenant-viewer", "psi")
-    assert (again.status, again.json["identity"]) == (200, "test:sub-of-the-first"), "still the first person's"
-    admin.call("DELETE", f"/v1/bindings/{made['id']}", reason="left")
+    repeated = grant(admin, "test:ann", "tenant-viewer", "psi")
+    assert (repeated.status, repeated.json["identity"]) == (200, "test:sub-of-the-first"), "still the first person's"
+    admin.call("DELETE", f"/v1/bindings/{binding['id']}", reason="left")
     grant(admin, "test:ann", "tenant-viewer", "psi")
     assert admin.as_("ann", **NEW).get("/v1/tenants/psi").status == 200
     assert admin.as_("ann", **OLD).get("/v1/tenants/psi").status == 404
@@ -80,24 +80,24 @@ def test_a_name_bound_anew_is_for_who_has_it_now(admin: Api) -> None:
 
 def test_a_role_is_not_granted_again_to_who_had_the_name_before(admin: Api) -> None:
     make(admin, "psi")
-    made = grant(admin, "test:ann", "tenant-viewer", "psi", until=hence(3600)).json
+    binding = grant(admin, "test:ann", "tenant-viewer", "psi", until=hence(3600)).json
     for claims in (OLD, NEW):
         admin.as_("ann", **claims).get("/v1/whoami")
-    for until in (hence(7200), None, made["until"]):
-        refused = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
-        assert (refused.status, refused.code) == (409, "conflict")
-        assert f"canton member remove {made['id']}" in refused.json["detail"]
-    assert bound(admin)["until"] == made["until"]
+    for until in (hence(7200), None, binding["until"]):
+        refusal = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
+        assert (refusal.status, refusal.code) == (409, "conflict")
+        assert f"canton member remove {binding['id']}" in refusal.json["detail"]
+    assert bound(admin)["until"] == binding["until"]
 
 
 def test_a_role_that_was_over_is_granted_to_the_name_and_not_to_its_former_owner(admin: Api) -> None:
     make(admin, "psi")
-    made = grant(admin, "test:ann", "tenant-viewer", "psi", until=hence(3600)).json
+    old_binding = grant(admin, "test:ann", "tenant-viewer", "psi", until=hence(3600)).json
     admin.as_("ann", **OLD).get("/v1/whoami")
     with admin.services.database.write() as connection:
-        connection.execute(sa.update(binding).where(binding.c.id == made["id"]).values(until=1))
-    again = grant(admin, "test:ann", "tenant-viewer", "psi")
-    assert (again.status, again.json["identity"]) == (200, None)
+        connection.execute(sa.update(binding).where(binding.c.id == old_binding["id"]).values(until=1))
+    repeated = grant(admin, "test:ann", "tenant-viewer", "psi")
+    assert (repeated.status, repeated.json["identity"]) == (200, None)
     assert admin.as_("ann-lee", **OLD).get("/v1/tenants/psi").status == 404
     assert admin.as_("ann", **NEW).get("/v1/tenants/psi").status == 200
 
@@ -120,8 +120,8 @@ def test_two_who_come_first_at_the_same_moment_are_one(admin: Api) -> None:
         ]
         with ThreadPoolExecutor(len(callers)) as pool:
             list(pool.map(lambda caller: caller.get("/v1/whoami"), callers))
-        seen = [caller.get("/v1/tenants/psi").status for caller in (callers[0], callers[-1])]
-        assert sorted(seen) == [200, 404]
+        statuses = [caller.get("/v1/tenants/psi").status for caller in (callers[0], callers[-1])]
+        assert sorted(statuses) == [200, 404]
     assert len(records(admin, "member.pin")) == 4
 
 
@@ -135,9 +135,9 @@ def test_a_pinned_binding_is_read_and_not_written(admin: Api) -> None:
     database = admin.services.database
     original = type(database).write
 
-    def counted(self: Any, *arguments: Any, **named: Any) -> Any:
+    def counted(self: Any, *arguments: Any, **keywords: Any) -> Any:
         writes.append("write")
-        return original(self, *arguments, **named)
+        return original(self, *arguments, **keywords)
 
     type(database).write = counted  # type: ignore[method-assign]
     try:
@@ -156,22 +156,22 @@ def test_audit_shows_the_identity_beside_the_name(admin: Api) -> None:
 
 def test_who_asked_is_a_person_and_not_a_name(admin: Api) -> None:
     """A renamed person does not approve their own change, and a namesake neither sees nor uses their approval."""
-    given = admin.services.settings
-    policy = replace(given.policy, two_person=("tenant.update",))
-    with serving(replace(admin.services, settings=replace(given, policy=policy)), admin.mint) as other:
-        make(other.as_("root", "canton-provider-admin"), "psi")
-        ann = other.as_("ann", "canton-tenant-admin:psi", **OLD)
+    settings = admin.services.settings
+    policy = replace(settings.policy, two_person=("tenant.update",))
+    with serving(replace(admin.services, settings=replace(settings, policy=policy)), admin.mint) as server:
+        make(server.as_("root", "canton-provider-admin"), "psi")
+        ann = server.as_("ann", "canton-tenant-admin:psi", **OLD)
         path, body = "/v1/tenants/psi", {"description": "x"}
         waiting = str(ann.call("PATCH", path, body).json["details"]["approval"])
-        renamed = other.as_("ann-lee", "canton-tenant-admin:psi", **OLD)
-        refused = renamed.post(f"/v1/approvals/{waiting}/approve")
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
-        second = other.as_("bob", "canton-tenant-admin:psi")
+        renamed = server.as_("ann-lee", "canton-tenant-admin:psi", **OLD)
+        refusal = renamed.post(f"/v1/approvals/{waiting}/approve")
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "two-persons")
+        second = server.as_("bob", "canton-tenant-admin:psi")
         assert second.post(f"/v1/approvals/{waiting}/approve").status == 200
-        namesake = other.as_("ann", "canton-tenant-admin:psi", **NEW)
+        namesake = server.as_("ann", "canton-tenant-admin:psi", **NEW)
         assert namesake.call("PATCH", path, body, Canton_Approval=waiting).code == "approval-not-usable"
-        assert other.as_("ann", **NEW).get(f"/v1/approvals/{waiting}").status == 404
-        assert other.as_("ann-lee", **OLD).get(f"/v1/approvals/{waiting}").status == 200
+        assert server.as_("ann", **NEW).get(f"/v1/approvals/{waiting}").status == 404
+        assert server.as_("ann-lee", **OLD).get(f"/v1/approvals/{waiting}").status == 200
         assert renamed.call("PATCH", path, body, Canton_Approval=waiting).status == 200
 
 

@@ -1,4 +1,4 @@
-"""Plans through the API: what was planned, for whom, and for nobody else."""
+"""Plans through the API: what was planned, shown only to those who may see it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from canton.store.operations import plans
 
 
 def planned(api: Api, nodes: str) -> str:
-    made = api.post("/v1/nodes/power?dry_run=true", {"nodes": nodes, "to": "on"})
-    assert made.status == 200
-    return str(made.json["digest"])
+    reply = api.post("/v1/nodes/power?dry_run=true", {"nodes": nodes, "to": "on"})
+    assert reply.status == 200
+    return str(reply.json["digest"])
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def ann(admin: Api) -> Api:
 
 
 def listed(api: Api, query: str = "") -> list[str]:
-    return [each["digest"] for each in api.get(f"/v1/plans{query}").json["items"]]
+    return [plan["digest"] for plan in api.get(f"/v1/plans{query}").json["items"]]
 
 
 def test_a_plan_is_listed_and_shown_with_its_steps(ann: Api) -> None:
@@ -37,10 +37,10 @@ def test_a_plan_is_listed_and_shown_with_its_steps(ann: Api) -> None:
         "nodes": "x1000c0s[0-1]b0n0",
         "created_at": "…",
     }
-    shown = ann.get(f"/v1/plans/{digest}").json
-    assert shown == {**summary, "steps": shown["steps"], "inputs": shown["inputs"]}
-    assert [step["target"] for step in shown["steps"]] == [xname(0), xname(1)]
-    assert shown["inputs"] == {f"node:{xname(0)}": 1, f"node:{xname(1)}": 1}
+    document = ann.get(f"/v1/plans/{digest}").json
+    assert document == {**summary, "steps": document["steps"], "inputs": document["inputs"]}
+    assert [step["target"] for step in document["steps"]] == [xname(0), xname(1)]
+    assert document["inputs"] == {f"node:{xname(0)}": 1, f"node:{xname(1)}": 1}
 
 
 def test_planning_the_same_again_is_the_same_plan(ann: Api) -> None:
@@ -84,10 +84,10 @@ def test_the_oldest_unused_plans_of_a_tenant_give_way(admin: Api, ann: Api, monk
     monkeypatch.setattr(plans, "MOST_UNUSED", 2)
     free = planned(admin, xname(4))
     used = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["plan"]
-    made = [planned(ann, nodes) for nodes in (xname(1), f"{xname(0)},{xname(1)}")]
+    digests = [planned(ann, nodes) for nodes in (xname(1), f"{xname(0)},{xname(1)}")]
     off = ann.post("/v1/nodes/power?dry_run=true", {"nodes": xname(1), "to": "off"}).json["digest"]
-    assert set(listed(admin)) == {free, used, made[1], off}
-    assert ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on", "plan": made[0]}).code == "unknown-plan"
+    assert set(listed(admin)) == {free, used, digests[1], off}
+    assert ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on", "plan": digests[0]}).code == "unknown-plan"
 
 
 def test_a_tenants_dry_runs_do_not_push_out_what_the_provider_planned(
@@ -104,8 +104,8 @@ def test_a_tenants_dry_runs_do_not_push_out_what_the_provider_planned(
 def test_a_plan_that_was_not_used_in_time_is_forgotten(admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     used = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["plan"]
     unused = planned(ann, xname(1))
-    for longest, left in ((plans.UNUSED_FOR, {used, unused}), (0, {used})):
+    for longest, expected in ((plans.UNUSED_FOR, {used, unused}), (0, {used})):
         monkeypatch.setattr(plans, "UNUSED_FOR", longest)
         with admin.services.database.write() as connection:
             worker.sweep(connection)
-        assert set(listed(admin)) == left
+        assert set(listed(admin)) == expected

@@ -17,11 +17,11 @@ def put(api: Api, tenant: str, **limits: Any) -> Reply:
 
 def test_without_a_quota_there_is_no_limit(admin: Api) -> None:
     make(admin, "psi")
-    told = admin.get("/v1/tenants/psi/quota")
-    Quota.model_validate_json(told.text)
+    reply = admin.get("/v1/tenants/psi/quota")
+    Quota.model_validate_json(reply.text)
     used = {"nodes": 0, "open_operations": 0, "service_accounts": 0}
-    assert told.json == {"tenant": "psi", **NONE, "used": used, "version": 0}
-    assert told.headers["etag"] == '"0"'
+    assert reply.json == {"tenant": "psi", **NONE, "used": used, "version": 0}
+    assert reply.headers["etag"] == '"0"'
 
 
 def test_a_quota_is_set_by_who_read_it(admin: Api) -> None:
@@ -30,8 +30,8 @@ def test_a_quota_is_set_by_who_read_it(admin: Api) -> None:
     assert (first.status, first.json["nodes"], first.json["version"], first.headers["etag"]) == (200, 5, 1, '"1"')
     late = admin.call("PUT", "/v1/tenants/psi/quota", NONE | {"nodes": 6}, If_Match='"0"')
     assert (late.status, late.code) == (412, "version-mismatch")
-    again = put(admin, "psi", nodes=5)
-    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    repeated = put(admin, "psi", nodes=5)
+    assert (repeated.status, repeated.headers["canton-unchanged"], repeated.json) == (200, "true", first.json)
     lifted = put(admin, "psi")
     assert (lifted.json["nodes"], lifted.json["version"]) == (None, 2)
     assert admin.get("/v1/tenants/psi/quota").json == lifted.json
@@ -44,9 +44,9 @@ def test_a_quota_below_what_is_there_only_stops_more(admin: Api) -> None:
         assert admin.post("/v1/service-accounts", {"name": name, **account}).status == 201
     lowered = put(admin, "psi", service_accounts=1)
     assert (lowered.status, lowered.json["used"]["service_accounts"]) == (200, 2)
-    refused = admin.post("/v1/service-accounts", {"name": "three", **account})
-    assert (refused.status, refused.code) == (409, "quota-exceeded")
-    assert refused.json["details"] == {"tenant": "psi", "kind": "service_accounts", "limit": 1, "used": 2}
+    refusal = admin.post("/v1/service-accounts", {"name": "three", **account})
+    assert (refusal.status, refusal.code) == (409, "quota-exceeded")
+    assert refusal.json["details"] == {"tenant": "psi", "kind": "service_accounts", "limit": 1, "used": 2}
     assert len(admin.get("/v1/service-accounts").json["items"]) == 2
     put(admin, "psi", service_accounts=3)
     assert admin.post("/v1/service-accounts", {"name": "three", **account}).status == 201
@@ -57,9 +57,9 @@ def test_members_see_their_quota_and_do_not_set_it(admin: Api) -> None:
     put(admin, "psi", nodes=5)
     ann = admin.as_("ann", "canton-tenant-admin:psi")
     assert ann.get("/v1/tenants/psi/quota").json["nodes"] == 5
-    refused = put(ann, "psi", nodes=500)
-    assert (refused.status, refused.code) == (403, "forbidden")
-    assert refused.json["details"] == {"permission": "quota.set", "rule": "not-granted", "tenant": "psi"}
+    refusal = put(ann, "psi", nodes=500)
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    assert refusal.json["details"] == {"permission": "quota.set", "rule": "not-granted", "tenant": "psi"}
     for method, body in (("GET", None), ("PUT", NONE)):
         foreign = ann.call(method, "/v1/tenants/cscs/quota", body)
         absent = ann.call(method, "/v1/tenants/none/quota", body)

@@ -55,7 +55,7 @@ def grant(caller: Api, tenant: str) -> Callable[[str], None]:
 
 
 def test_no_member_changes_after_the_tenant_was_suspended(admin: Api) -> None:
-    after = []
+    late_changes = []
     for number in range(ROUNDS):
         tenant = f"psi-{number}"
         assert admin.post("/v1/tenants", {"name": tenant}).status == 201
@@ -64,14 +64,14 @@ def test_no_member_changes_after_the_tenant_was_suspended(admin: Api) -> None:
             time.sleep(0.15)
             assert admin.post(f"/v1/tenants/{tenant}/suspend").status == 200
             time.sleep(0.05)
-        after += later_changes(admin, tenant, "tenant.suspend", "test:alice")
-        refused = member.post("/v1/bindings", {"subject": "test:x", "role": "tenant-viewer", "tenant": tenant})
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
-    assert after == []
+        late_changes += later_changes(admin, tenant, "tenant.suspend", "test:alice")
+        refusal = member.post("/v1/bindings", {"subject": "test:x", "role": "tenant-viewer", "tenant": tenant})
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "tenant-suspended")
+    assert late_changes == []
 
 
 def test_no_change_by_a_role_after_it_was_revoked(admin: Api) -> None:
-    after = []
+    late_changes = []
     assert admin.post("/v1/tenants", {"name": "psi"}).status == 201
     for number in range(ROUNDS):
         who = f"bob-{number}"
@@ -82,8 +82,8 @@ def test_no_change_by_a_role_after_it_was_revoked(admin: Api) -> None:
             revoked = admin.call("DELETE", f"/v1/bindings/{bound.json['id']}", reason="he left")
             assert revoked.status == 204, revoked.text
             time.sleep(0.05)
-        after += later_changes(admin, "psi", "member.revoke", f"test:{who}")
-    assert after == []
+        late_changes += later_changes(admin, "psi", "member.revoke", f"test:{who}")
+    assert late_changes == []
 
 
 def test_changes_of_one_tenant_at_once_all_succeed(admin: Api, database: Database) -> None:

@@ -26,9 +26,9 @@ def api(services: Services, tokens: Mint) -> Iterator[Api]:
 
 
 def test_every_role_is_listed_with_what_it_holds(admin: Api) -> None:
-    told = admin.get("/v1/roles")
-    Items[Role].model_validate_json(told.text)
-    roles = {role["name"]: role for role in told.json["items"]}
+    reply = admin.get("/v1/roles")
+    Items[Role].model_validate_json(reply.text)
+    roles = {role["name"]: role for role in reply.json["items"]}
     assert list(roles) == sorted([*BUILTIN, "night-shift"])
     assert roles["night-shift"] == {
         "name": "night-shift",
@@ -49,13 +49,13 @@ def test_whoever_has_a_role_sees_all_and_a_stranger_none(admin: Api) -> None:
 
 @pytest.mark.parametrize("sort", ["name", "-name"])
 def test_pages_follow_each_other(admin: Api, sort: str) -> None:
-    seen: list[str] = []
-    after = ""
+    names: list[str] = []
+    cursor = ""
     for _ in range(4):
-        page = admin.get(f"/v1/roles?limit=3&sort={sort}&fields=name{after}").json
+        page = admin.get(f"/v1/roles?limit=3&sort={sort}&fields=name{cursor}").json
         assert all(list(role) == ["name"] for role in page["items"])
-        seen += [role["name"] for role in page["items"]]
+        names += [role["name"] for role in page["items"]]
         if page["next"] is None:
             break
-        after = f"&after={page['next']}"
-    assert seen == sorted([*BUILTIN, "night-shift"], reverse=sort.startswith("-"))
+        cursor = f"&after={page['next']}"
+    assert names == sorted([*BUILTIN, "night-shift"], reverse=sort.startswith("-"))

@@ -1,4 +1,4 @@
-"""Schemathesis over every route of the API, as whoever may do everything, in all of its phases.
+"""Schemathesis over every route of the API, as a caller who may do everything, in all of its phases.
 
 It reads the description that the server gives and asks for what that allows, what it does not allow, and one thing
 after another as objects lead from one to the next. Nothing may be a server's error, and every answer must be as
@@ -103,9 +103,9 @@ class Seeds:
                 connection.execute(sa.update(node).where(these).values(state=reached))
 
     def _orders(self) -> None:
-        made = [self._make("/v1/nodes/power", {"nodes": f"x1000c0s{n}b0n0", "to": "on"}) for n in range(20, 40)]
-        self.known["path.digest"] = [order["plan"] for order in made[:3]]
-        self.known["path.operation_id"] = names = [order["id"] for order in made]
+        operations = [self._make("/v1/nodes/power", {"nodes": f"x1000c0s{n}b0n0", "to": "on"}) for n in range(20, 40)]
+        self.known["path.digest"] = [order["plan"] for order in operations[:3]]
+        self.known["path.operation_id"] = names = [order["id"] for order in operations]
         for n, verb in enumerate(("retry", "undo", "abandon")):
             troubled = names[5 * n : 5 * n + 5]
             self.apart[f"/v1/operations/{{operation_id}}/{verb}"] = {"path.operation_id": troubled}
@@ -114,30 +114,30 @@ class Seeds:
                     journal.set_state(connection, name, OperationState.NEEDS_ATTENTION, {"why": "a step failed"})
 
     def _people(self) -> None:
-        wanted = {"role": "tenant-viewer", "tenant": "psi"}
-        bound = [self._make("/v1/bindings", {**wanted, "subject": f"test:u{n}"}) for n in range(20)]
+        body = {"role": "tenant-viewer", "tenant": "psi"}
+        bound = [self._make("/v1/bindings", {**body, "subject": f"test:u{n}"}) for n in range(20)]
         self.known["path.binding_id"] = [binding["id"] for binding in bound]
 
     def _accounts(self) -> None:
-        wanted = {"tenant": "psi", "permissions": ["node.read", "node.power"]}
-        made = [self._make("/v1/service-accounts", {**wanted, "name": f"ci-{n}"})["id"] for n in range(10)]
-        *self.known["path.account_id"], one = made
+        body = {"tenant": "psi", "permissions": ["node.read", "node.power"]}
+        account_ids = [self._make("/v1/service-accounts", {**body, "name": f"ci-{n}"})["id"] for n in range(10)]
+        *self.known["path.account_id"], one = account_ids
         tokens = [self._make(f"/v1/service-accounts/{one}/tokens", {})["id"] for _ in range(10)]
         route = "/v1/service-accounts/{account_id}/tokens/{token_id}"
         self.apart[route] = {"path.account_id": [one], "path.token_id": tokens}
 
     def _approvals(self) -> None:
-        """Those of another person: nobody approves their own."""
+        """Approvals that another person asked for: no person approves their own."""
 
         def ask(n: int) -> str:
             wanted = approvals.ApprovalRequest(
                 "site.create", None, "POST", "/v1/sites", {"name": f"s{n}"}, f"digest {n}", "why"
             )
             with self.database.write() as connection:
-                return approvals.ask(connection, "test:rosa", "test:id-of-rosa", wanted, 3600)
+                return approvals.ask(connection, "test:rosa", "test:id-of-rosa", request, 3600)
 
-        self.known["path.approval_id"] = asked = [ask(n) for n in range(20)]
-        for verb, mine in (("approve", asked[:10]), ("refuse", asked[10:])):
+        self.known["path.approval_id"] = approvals_asked = [ask(n) for n in range(20)]
+        for verb, mine in (("approve", approvals_asked[:10]), ("refuse", approvals_asked[10:])):
             self.apart[f"/v1/approvals/{{approval_id}}/{verb}"] = {"path.approval_id": mine}
 
     def _make(self, path: str, body: Any) -> Any:
@@ -161,14 +161,14 @@ def told(seeds: Seeds) -> str:
     return "\n".join(["[dictionaries]", *dictionaries, *lines])
 
 
-def amount(wanted: str | None) -> str:
+def amount(setting: str | None) -> str:
     """The same few every time, or as many as wanted, and others every time."""
-    examples = int(wanted or FEW)
+    examples = int(setting or FEW)
     # An example of the last phase is a whole scenario, and it takes many to come by every link.
     return f"""
 [generation]
 database = "none"
-deterministic = {"false" if wanted else "true"}
+deterministic = {"false" if setting else "true"}
 max-examples = {examples}
 
 [phases.stateful.generation]
@@ -219,7 +219,7 @@ def routes(api: Api) -> list[str]:
 
 
 def never_accepted(report: Any) -> list[str]:
-    """The routes of which nothing but refusals was seen."""
+    """The routes that answered nothing but refusals."""
     return sorted(
         route
         for route, phases in report["valid_rates"].items()
@@ -227,9 +227,9 @@ def never_accepted(report: Any) -> list[str]:
     )
 
 
-def links_followed(said: str) -> int:
+def links_followed(output: str) -> int:
     """From one answer to the next request, by what the description lets it infer; the report does not hold them."""
-    found = re.search(r"API Links: +(\d+) covered", said)
-    assert found, said[-5_000:]
-    assert int(found[1]), "nothing led from one request to the next"
-    return int(found[1])
+    match = re.search(r"API Links: +(\d+) covered", output)
+    assert match, output[-5_000:]
+    assert int(match[1]), "nothing led from one request to the next"
+    return int(match[1])

@@ -47,26 +47,26 @@ def test_shortening_takes_the_permission_and_the_reason_of_a_revocation(admin: A
     grant(admin, "test:ann", "granter", "psi")
     ann, later, sooner = admin.as_("ann"), hence(3600), hence(60)
     assert regrant(ann, None, reason=None).status == 201
-    for stored, wanted in ((None, later), (later, sooner)):
-        refused = regrant(ann, wanted)
-        assert (refused.status, refused.json["details"]["permission"]) == (403, "member.revoke")
-        assert regrant(admin, wanted, reason=None).code == "reason-required"
-        assert ends(admin) == stored
-        assert regrant(admin, wanted).json["until"] == wanted
+    for old_end, new_end in ((None, later), (later, sooner)):
+        refusal = regrant(ann, new_end)
+        assert (refusal.status, refusal.json["details"]["permission"]) == (403, "member.revoke")
+        assert regrant(admin, new_end, reason=None).code == "reason-required"
+        assert ends(admin) == old_end
+        assert regrant(admin, new_end).json["until"] == new_end
     assert regrant(ann, sooner, reason=None).headers["canton-unchanged"] == "true"
     assert regrant(ann, later, reason=None).json["until"] == later, "lengthening is a grant"
 
 
 def test_audit_and_event_say_that_it_was_shortened(admin: Api) -> None:
     make(admin, "psi")
-    made, end = regrant(admin, None, reason="joins").json, hence(60)
+    binding, end = regrant(admin, None, reason="joins").json, hence(60)
     shortened = regrant(admin, end).json
-    assert (shortened["granted_by"], shortened["reason"]) == (made["granted_by"], "joins")
+    assert (shortened["granted_by"], shortened["reason"]) == (binding["granted_by"], "joins")
     record = admin.get("/v1/audit?sort=-seq&limit=1").json["items"][0]
     assert (record["action"], record["reason"], record["subject"]) == (
         "member.revoke",
         "leaves",
-        f"binding:{made['id']}",
+        f"binding:{binding['id']}",
     )
     assert (record["details"]["was_until"], record["details"]["until"]) == (None, end)
     event = admin.get("/v1/events?tenant=psi").json["items"][-1]
@@ -76,11 +76,11 @@ def test_audit_and_event_say_that_it_was_shortened(admin: Api) -> None:
 def test_who_holds_less_than_the_role_may_shorten_it_as_they_may_revoke_it(admin: Api) -> None:
     make(admin, "psi")
     for_ann = custom("remover", "tenant", "", ["tenant.read", "member.read", "member.grant", "member.revoke"])
-    with serving(replace(admin.services, roles={**BUILTIN, "remover": for_ann}), admin.mint) as other:
-        root = other.as_("root", "canton-provider-admin")
+    with serving(replace(admin.services, roles={**BUILTIN, "remover": for_ann}), admin.mint) as server:
+        root = server.as_("root", "canton-provider-admin")
         grant(root, "test:ann", "remover", "psi")
         regrant(root, None)
-        ann, end = other.as_("ann"), hence(60)
+        ann, end = server.as_("ann"), hence(60)
         assert regrant(ann, end).json["until"] == end
         assert regrant(ann, None).json["details"]["rule"] == "exceeds-own"
 
@@ -90,9 +90,9 @@ def test_two_persons_shorten_where_two_persons_revoke(two_person: Api) -> None:
     make(admin, "psi")
     regrant(admin, None)
     end = hence(60)
-    asked = regrant(admin, end)
-    assert asked.code == "approval-required"
-    waiting = str(asked.json["details"]["approval"])
+    refusal = regrant(admin, end)
+    assert refusal.code == "approval-required"
+    waiting = str(refusal.json["details"]["approval"])
     assert admin.get(f"/v1/approvals/{waiting}").json["permission"] == "member.revoke"
     assert ends(admin) is None
     admin.as_("second", "canton-provider-admin").post(f"/v1/approvals/{waiting}/approve")
@@ -113,8 +113,8 @@ def test_a_tenant_neither_reads_nor_refuses_what_the_provider_wants_to_revoke(tw
     make(two_person, "psi")
     regrant(two_person, None)
     path = path_of_binding(two_person)
-    asked = two_person.call("DELETE", path, reason="left")
-    waiting = str(asked.json["details"]["approval"])
+    refusal = two_person.call("DELETE", path, reason="left")
+    waiting = str(refusal.json["details"]["approval"])
     ann = two_person.as_("ann", "canton-tenant-admin:psi")
     assert ann.post(f"/v1/approvals/{waiting}/refuse").code == "unknown-approval"
     assert waiting not in ann.get("/v1/approvals").text
@@ -138,10 +138,10 @@ def test_a_refusal_tells_nobody_that_there_is_a_binding(admin: Api) -> None:
     regrant(admin, None)
     grant(admin, "test:eve", "blind", "psi")
     eve, end = admin.as_("eve"), hence(60)
-    known = regrant(eve, end)
+    bound_reply = regrant(eve, end)
     unknown = eve.post("/v1/bindings", {"subject": "test:cy", "role": "tenant-viewer", "tenant": "psi", "until": end})
-    assert known.text == unknown.text
-    assert known.status == 403
+    assert bound_reply.text == unknown.text
+    assert bound_reply.status == 403
 
 
 def test_a_grant_that_races_with_another_never_shortens_it_unseen(admin: Api) -> None:

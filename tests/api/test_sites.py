@@ -19,13 +19,13 @@ def make_sites(admin: Api, *names: str) -> None:
 
 
 def test_a_site_is_made_and_shown(admin: Api) -> None:
-    made = admin.post("/v1/sites", {"name": "alps", "description": "Lugano"})
-    assert (made.status, made.headers["location"], made.headers["etag"]) == (201, "/v1/sites/alps", '"1"')
-    Site.model_validate_json(made.text)
-    assert admin.get("/v1/sites/alps").json == made.json
-    listed = admin.get("/v1/sites")
-    Items[Site].model_validate_json(listed.text)
-    assert listed.json == {"items": [made.json], "next": None}
+    reply = admin.post("/v1/sites", {"name": "alps", "description": "Lugano"})
+    assert (reply.status, reply.headers["location"], reply.headers["etag"]) == (201, "/v1/sites/alps", '"1"')
+    Site.model_validate_json(reply.text)
+    assert admin.get("/v1/sites/alps").json == reply.json
+    listing = admin.get("/v1/sites")
+    Items[Site].model_validate_json(listing.text)
+    assert listing.json == {"items": [reply.json], "next": None}
     assert admin.post("/v1/sites", {"name": "alps"}).code == "already-exists"
 
 
@@ -33,10 +33,10 @@ def test_a_description_is_changed_once_and_by_who_read_it(admin: Api) -> None:
     make_sites(admin, "alps")
     tag = admin.get("/v1/sites/alps").headers["etag"]
     first = admin.call("PATCH", "/v1/sites/alps", {"description": "one"}, If_Match=tag)
-    again = admin.call("PATCH", "/v1/sites/alps", {"description": "one"})
+    repeated = admin.call("PATCH", "/v1/sites/alps", {"description": "one"})
     late = admin.call("PATCH", "/v1/sites/alps", {"description": "two"}, If_Match=tag)
     assert (first.status, first.json["version"], first.json["description"]) == (200, 2, "one")
-    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    assert (repeated.status, repeated.headers["canton-unchanged"], repeated.json) == (200, "true", first.json)
     assert (late.status, late.code) == (412, "version-mismatch")
     assert admin.get("/v1/sites/alps", If_None_Match=first.headers["etag"]).status == 304
 
@@ -45,8 +45,8 @@ def test_a_site_with_nodes_is_not_deleted(admin: Api) -> None:
     make_sites(admin, "alps")
     with admin.services.database.write() as connection:
         nodes.add(connection, [Node("x1000c0s0b0n0", 1, NodeState.FREE, None, 1)], site="alps")
-    refused = admin.call("DELETE", "/v1/sites/alps", reason="closed")
-    assert (refused.status, refused.code, refused.json["details"]) == (409, "not-empty", {"site": "alps", "nodes": 1})
+    refusal = admin.call("DELETE", "/v1/sites/alps", reason="closed")
+    assert (refusal.status, refusal.code, refusal.json["details"]) == (409, "not-empty", {"site": "alps", "nodes": 1})
     assert admin.get("/v1/sites/alps").status == 200
 
 
@@ -71,8 +71,8 @@ def test_members_of_a_tenant_see_sites_and_change_none(admin: Api) -> None:
         ("PATCH", "/alps", {"description": "mine"}),
         ("DELETE", "/alps", None),
     ):
-        refused = ann.call(method, f"/v1/sites{path}", body, reason="x")
-        assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "not-granted")
+        refusal = ann.call(method, f"/v1/sites{path}", body, reason="x")
+        assert (refusal.status, refusal.code, refusal.json["details"]["rule"]) == (403, "forbidden", "not-granted")
 
 
 def test_to_a_stranger_every_site_is_absent(admin: Api) -> None:
@@ -80,10 +80,10 @@ def test_to_a_stranger_every_site_is_absent(admin: Api) -> None:
     eve = admin.as_("eve")
     assert eve.get("/v1/sites").json == {"items": [], "next": None}
     for method, body in (("GET", None), ("PATCH", {"description": "x"}), ("DELETE", None)):
-        there = eve.call(method, "/v1/sites/alps", body, reason="x")
+        reply = eve.call(method, "/v1/sites/alps", body, reason="x")
         absent = eve.call(method, "/v1/sites/none", body, reason="x")
-        assert there.status == absent.status == 404
-        assert without(there.json, "alps") == without(absent.json, "none")
+        assert reply.status == absent.status == 404
+        assert without(reply.json, "alps") == without(absent.json, "none")
 
 
 WRONG: tuple[Any, ...] = (
@@ -100,14 +100,14 @@ WRONG: tuple[Any, ...] = (
 
 def test_a_wrong_site_is_refused_and_nothing_is_made(admin: Api) -> None:
     for body in WRONG:
-        refused = admin.post("/v1/sites", body)
-        assert (refused.status, refused.code) == (400, "invalid-request"), body
+        refusal = admin.post("/v1/sites", body)
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), body
     assert admin.get("/v1/sites").json["items"] == []
 
 
 def test_sites_come_in_pages(admin: Api) -> None:
     make_sites(admin, "aa", "bb", "cc")
     first = admin.get("/v1/sites?limit=2&sort=-name").json
-    rest = admin.get(f"/v1/sites?limit=2&sort=-name&after={first['next']}").json
-    assert [site["name"] for site in first["items"] + rest["items"]] == ["cc", "bb", "aa"]
-    assert rest["next"] is None
+    second_page = admin.get(f"/v1/sites?limit=2&sort=-name&after={first['next']}").json
+    assert [site["name"] for site in first["items"] + second_page["items"]] == ["cc", "bb", "aa"]
+    assert second_page["next"] is None

@@ -15,7 +15,7 @@ from canton.api.services import Services
 from canton.drivers.oidc.fetch import TIMEOUT
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.verify import OidcVerifier
-from identity.forge import Publisher, make_key, public, publisher, sign
+from identity.fake_issuer import Publisher, make_key, public, publisher, sign
 from tokens import Mint
 
 STRANGERS = 60
@@ -26,9 +26,9 @@ KEY = make_key("ES256")
 @pytest.fixture
 def slow() -> Iterator[Publisher]:
     """Known keys, and then no answer until the test ends."""
-    with publisher() as made:
-        made.publish(public(KEY, "known"))
-        yield made
+    with publisher() as issuer:
+        issuer.publish(public(KEY, "known"))
+        yield issuer
 
 
 @pytest.fixture
@@ -62,18 +62,18 @@ def test_strangers_with_unknown_keys_do_not_hold_up_anybody_else(admin: Api, slo
     stopping = threading.Event()
 
     def keep_asking(n: int) -> set[int]:
-        seen = set[int]()
+        statuses = set[int]()
         while not stopping.is_set():
             time.sleep(0.05)
-            seen.add(replace(admin, token=token(slow, f"guess-{n}-{len(seen)}")).get("/v1/whoami").status)
-        return seen
+            statuses.add(replace(admin, token=token(slow, f"guess-{n}-{len(statuses)}")).get("/v1/whoami").status)
+        return statuses
 
     with ThreadPoolExecutor(STRANGERS) as crowd:
         answers = [crowd.submit(keep_asking, n) for n in range(STRANGERS)]
         time.sleep(0.5)
         try:
             slowest = max(latency(caller) for _ in range(10) for caller in (account, admin, neighbour))
-            looks = slow.asked.count("/.well-known/openid-configuration")
+            looks = slow.requested_paths.count("/.well-known/openid-configuration")
             most = 2 + (time.monotonic() - began) / TIMEOUT
         finally:
             stopping.set()

@@ -93,10 +93,10 @@ def test_a_failed_step_tells_its_tenant_nothing_of_the_providers_site(admin: Api
 
     asyncio.run(drive())
     paths = [f"/v1/operations/{operation}", f"/v1/operations/{operation}/steps", "/v1/events?after=start", "/v1/audit"]
-    told = "".join(ann.get(path).text for path in paths)
-    assert xname(0) in told
+    text = "".join(ann.get(path).text for path in paths)
+    assert xname(0) in text
     for secret in (HOST, CLIENT, FOLDER, "/apis/", "elsewhere", "configuration"):
-        assert secret not in told
+        assert secret not in text
     [step] = ann.get(f"/v1/operations/{operation}/steps").json["items"]
     assert (step["state"], bool(step["error"]["message"]), step["cause"]) == ("failed", True, None)
     [step] = admin.get(f"/v1/operations/{operation}/steps").json["items"]

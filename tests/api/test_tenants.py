@@ -24,10 +24,10 @@ def make(admin: Api, *names: str) -> None:
 
 
 def test_a_tenant_is_made_and_shown(admin: Api) -> None:
-    made = admin.post("/v1/tenants", {"name": "psi", "description": "Paul Scherrer Institute"})
-    assert made.status == 201
-    assert made.headers["location"] == "/v1/tenants/psi"
-    assert {**made.json, "created_at": "…"} == {
+    reply = admin.post("/v1/tenants", {"name": "psi", "description": "Paul Scherrer Institute"})
+    assert reply.status == 201
+    assert reply.headers["location"] == "/v1/tenants/psi"
+    assert {**reply.json, "created_at": "…"} == {
         "name": "psi",
         "description": "Paul Scherrer Institute",
         "state": "active",
@@ -35,8 +35,8 @@ def test_a_tenant_is_made_and_shown(admin: Api) -> None:
         "version": 1,
         "created_at": "…",
     }
-    assert admin.get("/v1/tenants/psi").json == made.json
-    assert admin.get("/v1/tenants").json == {"items": [made.json], "next": None}
+    assert admin.get("/v1/tenants/psi").json == reply.json
+    assert admin.get("/v1/tenants").json == {"items": [reply.json], "next": None}
 
 
 def test_a_name_that_is_taken_is_said_to_exist_where_that_may_be_seen(services: Services, tokens: Mint) -> None:
@@ -46,20 +46,20 @@ def test_a_name_that_is_taken_is_said_to_exist_where_that_may_be_seen(services: 
         make(admin, "psi", "cscs")
         assert admin.call("DELETE", "/v1/tenants/cscs", reason="x").status == 204
         admin.post("/v1/bindings", {"subject": "test:fay", "role": "founder", "tenant": None})
-        told = {
+        replies = {
             (caller, name): api_of.post("/v1/tenants", {"name": name}).json["detail"]
             for caller, api_of in (("root", admin), ("fay", api.as_("fay")))
             for name in ("psi", "cscs")
         }
-    assert told["root", "psi"] == 'tenant "psi" exists; see it with: canton tenant show psi'
+    assert replies["root", "psi"] == 'tenant "psi" exists; see it with: canton tenant show psi'
     for case, name in (("root", "cscs"), ("fay", "psi"), ("fay", "cscs")):
-        assert told[case, name].startswith(f'the name "{name}" is or was a tenant\'s')
+        assert replies[case, name].startswith(f'the name "{name}" is or was a tenant\'s')
 
 
 def test_members_see_their_own_and_strangers_nothing(admin: Api) -> None:
     make(admin, "psi", "cscs")
     member = admin.as_("ann", "canton-tenant-operator:psi")
-    assert [each["name"] for each in member.get("/v1/tenants").json["items"]] == ["psi"]
+    assert [tenant["name"] for tenant in member.get("/v1/tenants").json["items"]] == ["psi"]
     assert admin.as_("eve").get("/v1/tenants").json["items"] == []
 
 
@@ -80,9 +80,9 @@ def without(problem: dict[str, object], name: str) -> str:
 
 def test_what_is_seen_but_not_allowed_is_forbidden_with_the_rule(admin: Api) -> None:
     make(admin, "psi")
-    refused = admin.as_("ann", "canton-tenant-operator:psi").call("DELETE", "/v1/tenants/psi", reason="x")
-    assert (refused.status, refused.code) == (403, "forbidden")
-    assert refused.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
+    refusal = admin.as_("ann", "canton-tenant-operator:psi").call("DELETE", "/v1/tenants/psi", reason="x")
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    assert refusal.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
 
 
 def test_suspended_members_see_and_change_nothing(admin: Api) -> None:
@@ -90,8 +90,8 @@ def test_suspended_members_see_and_change_nothing(admin: Api) -> None:
     member = admin.as_("ann", "canton-tenant-admin:psi")
     assert member.call("PATCH", "/v1/tenants/psi", {"description": "one"}).status == 200
     assert admin.post("/v1/tenants/psi/suspend").json["state"] == "suspended"
-    refused = member.call("PATCH", "/v1/tenants/psi", {"description": "two"})
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+    refusal = member.call("PATCH", "/v1/tenants/psi", {"description": "two"})
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "tenant-suspended")
     assert member.get("/v1/tenants/psi").json["description"] == "one"
     assert admin.post("/v1/tenants/psi/resume").json["state"] == "active"
     assert member.call("PATCH", "/v1/tenants/psi", {"description": "two"}).status == 200
@@ -99,20 +99,20 @@ def test_suspended_members_see_and_change_nothing(admin: Api) -> None:
 
 def test_doing_nothing_is_success_and_said(admin: Api) -> None:
     make(admin, "psi")
-    before = admin.post("/v1/tenants/psi/suspend")
-    again = admin.post("/v1/tenants/psi/suspend")
-    assert (again.status, again.headers["canton-unchanged"]) == (200, "true")
-    assert "canton-unchanged" not in before.headers
-    assert again.json == before.json
+    first = admin.post("/v1/tenants/psi/suspend")
+    second = admin.post("/v1/tenants/psi/suspend")
+    assert (second.status, second.headers["canton-unchanged"]) == (200, "true")
+    assert "canton-unchanged" not in first.headers
+    assert second.json == first.json
 
 
 def test_a_tenant_with_nodes_is_not_deleted(admin: Api) -> None:
     make(admin, "psi")
     with admin.services.database.write() as connection:
         nodes.add(connection, [Node("x1000c0s0b0n0", 1, NodeState.ASSIGNED, "psi", 1)])
-    refused = admin.call("DELETE", "/v1/tenants/psi", reason="contract ended")
-    assert (refused.status, refused.code, refused.json["details"]) == (409, "not-empty", {"tenant": "psi", "nodes": 1})
-    assert "canton node release @psi --reason '…'" in refused.json["detail"]
+    refusal = admin.call("DELETE", "/v1/tenants/psi", reason="contract ended")
+    assert (refusal.status, refusal.code, refusal.json["details"]) == (409, "not-empty", {"tenant": "psi", "nodes": 1})
+    assert "canton node release @psi --reason '…'" in refusal.json["detail"]
     assert admin.get("/v1/tenants/psi").status == 200
 
 
@@ -134,8 +134,8 @@ def test_a_reason_may_be_as_long_in_every_script(admin: Api, letter: str) -> Non
 @pytest.mark.parametrize("nothing", ["\u3164", "\u2800\u2800", "\ufe0f"])
 def test_a_reason_that_nobody_can_see_is_none(admin: Api, nothing: str) -> None:
     make(admin, "psi")
-    refused = admin.call("DELETE", "/v1/tenants/psi", reason=nothing)
-    assert (refused.status, refused.code) == (400, "invalid-request")
+    refusal = admin.call("DELETE", "/v1/tenants/psi", reason=nothing)
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
     assert admin.get("/v1/tenants/psi").status == 200
 
 
@@ -156,33 +156,37 @@ def test_a_version_that_moved_is_not_overwritten(admin: Api) -> None:
 
 def test_the_same_key_gives_the_first_answer_again(admin: Api) -> None:
     first = admin.post("/v1/tenants", {"name": "psi"}, Idempotency_Key="k")
-    again = admin.post("/v1/tenants", {"name": "psi"}, Idempotency_Key="k")
-    assert (again.status, again.json, again.headers["location"]) == (201, first.json, first.headers["location"])
+    repeated = admin.post("/v1/tenants", {"name": "psi"}, Idempotency_Key="k")
+    assert (repeated.status, repeated.json, repeated.headers["location"]) == (
+        201,
+        first.json,
+        first.headers["location"],
+    )
     assert admin.post("/v1/tenants", {"name": "cscs"}, Idempotency_Key="k").code == "idempotency-key-reused"
 
 
 @pytest.mark.parametrize("name", ["PSI", "p", "psi_1", "-psi", "psi-", "a" * 33, "psi\n", "../x", ""])
 def test_a_wrong_name_is_refused_with_where_it_is(admin: Api, name: str) -> None:
-    refused = admin.post("/v1/tenants", {"name": name})
-    assert (refused.status, refused.code) == (400, "invalid-request")
-    assert refused.json["details"]["errors"][0]["where"] == "body.name"
+    refusal = admin.post("/v1/tenants", {"name": name})
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
+    assert refusal.json["details"]["errors"][0]["where"] == "body.name"
 
 
 def test_pages_follow_each_other_without_gap_or_double(admin: Api) -> None:
     names = sorted(f"tenant-{n}" for n in range(7))
     make(admin, *names)
     for sort, expected in (("name", names), ("-name", names[::-1]), ("created_at", names)):
-        seen: list[str] = []
-        after = ""
+        listed_names: list[str] = []
+        cursor = ""
         for _ in range(4):
-            page = admin.get(f"/v1/tenants?limit=3&sort={sort}&fields=name{after}").json
-            seen += [each["name"] for each in page["items"]]
+            page = admin.get(f"/v1/tenants?limit=3&sort={sort}&fields=name{cursor}").json
+            listed_names += [tenant["name"] for tenant in page["items"]]
             if page["next"] is None:
                 break
-            after = f"&after={page['next']}"
-        assert seen == expected
-        assert admin.get(f"/v1/tenants?limit=3&sort=state{after}").code == "invalid-request"
-        assert admin.get(f"/v1/tenants?limit=3&state=active&sort={sort}{after}").code == "invalid-cursor"
+            cursor = f"&after={page['next']}"
+        assert listed_names == expected
+        assert admin.get(f"/v1/tenants?limit=3&sort=state{cursor}").code == "invalid-request"
+        assert admin.get(f"/v1/tenants?limit=3&state=active&sort={sort}{cursor}").code == "invalid-cursor"
 
 
 def test_granted_and_refused_changes_are_in_the_audit(admin: Api) -> None:
@@ -192,14 +196,14 @@ def test_granted_and_refused_changes_are_in_the_audit(admin: Api) -> None:
     with admin.services.database.read() as connection:
         records = audit.page(connection, None, [], Window(10, "seq", descending=True)).rows
         audit.verify(connection)
-    told = [(row["actor"], row["action"], row["reason"], json.loads(row["details"])) for row in records]
-    outcomes = [(actor, action, reason, d["decision"], d["rule"], d["outcome"]) for actor, action, reason, d in told]
+    audited = [(row["actor"], row["action"], row["reason"], json.loads(row["details"])) for row in records]
+    outcomes = [(actor, action, reason, d["decision"], d["rule"], d["outcome"]) for actor, action, reason, d in audited]
     assert outcomes == [
         ("test:root", "tenant.delete", "tidying", "granted", "provider:provider-admin", "unknown-tenant"),
         ("test:eve", "tenant.delete", "for fun", "refused", "no-bindings", "refused"),
         ("test:root", "tenant.create", "a test", "granted", "provider:provider-admin", "done"),
     ]
-    assert all(details["request"] for *_, details in told)
+    assert all(details["request"] for *_, details in audited)
 
 
 def test_a_deleted_tenant_is_gone_for_members_by_claim_too(admin: Api) -> None:
@@ -213,10 +217,12 @@ def test_a_deleted_tenant_is_gone_for_members_by_claim_too(admin: Api) -> None:
         for noun in ("audit", "events", "operations", "plans", "bindings", "service-accounts", "approvals", "nodes"):
             answer = member.get(f"/v1/{noun}?tenant=psi" if noun in ("audit", "events") else f"/v1/{noun}")
             assert '"psi"' not in answer.text, noun
-        assert {held["tenant"] for held in member.get("/v1/whoami").json["bindings"]} <= {"cscs"}
+        assert {binding["tenant"] for binding in member.get("/v1/whoami").json["bindings"]} <= {"cscs"}
         assert member.get("/v1/can-i?permission=audit.read&tenant=psi").json["allowed"] is False
     assert ann.get("/v1/events").status == 200
     assert admin.as_("ann", roles[0]).call("GET", "/v1/events", Accept="text/event-stream").status == 403
-    again = admin.post("/v1/tenants", {"name": "psi"})
-    assert again.code == "already-exists", "its name is never given again, so no new member reads what is the old one's"
+    recreated = admin.post("/v1/tenants", {"name": "psi"})
+    assert recreated.code == "already-exists", (
+        "its name is never given again, so no new member reads what is the old one's"
+    )
     assert "psi" in {record["details"].get("tenant") for record in admin.get("/v1/audit").json["items"]}

@@ -35,7 +35,7 @@ def in_turn(caller: Api, paths: tuple[str, str]) -> float:
     headers = {"Authorization": f"Bearer {caller.token}"}
     times: dict[str, list[float]] = {path: [] for path in paths}
     for n in range(WARM + PAIRS):
-        # Whoever is first might pay for what both need.
+        # The first request might pay for what both need.
         for path in paths if n % 2 else reversed(paths):
             start = time.perf_counter()
             connection.request("GET", path, headers=headers)
@@ -44,8 +44,8 @@ def in_turn(caller: Api, paths: tuple[str, str]) -> float:
             times[path].append(time.perf_counter() - start)
             assert answer.status == 404
     connection.close()
-    one, other = (median(taken[WARM:]) for taken in times.values())
-    return max(one, other) / min(one, other)
+    one, second = (median(seconds[WARM:]) for seconds in times.values())
+    return max(one, second) / min(one, second)
 
 
 def assert_not_told_apart(caller: Api, paths: tuple[str, str]) -> None:

@@ -21,9 +21,9 @@ def agent(major: int, minor: int) -> str:
 
 
 def test_the_version_needs_no_token(api: Api) -> None:
-    told = api.get("/v1/version")
-    Version.model_validate_json(told.text)
-    assert told.json == {"version": __version__, "api": "1", "login": None}
+    reply = api.get("/v1/version")
+    Version.model_validate_json(reply.text)
+    assert reply.json == {"version": __version__, "api": "1", "login": None}
 
 
 def test_every_answer_has_the_version(api: Api) -> None:
@@ -32,29 +32,29 @@ def test_every_answer_has_the_version(api: Api) -> None:
 
 
 def test_the_first_issuer_is_where_to_log_in(api: Api) -> None:
-    given = api.services.settings
+    settings = api.services.settings
     entries = {name: issuer_entry(name, ("us", "them"), "cli") for name in ("hpc", "other")}
-    with serving(replace(api.services, settings=replace(given, issuers=entries)), api.mint) as other:
-        login = other.get("/v1/version").json["login"]
+    with serving(replace(api.services, settings=replace(settings, issuers=entries)), api.mint) as server:
+        login = server.get("/v1/version").json["login"]
     assert login == {"issuer": "https://hpc", "client_id": "cli", "audience": "us"}
 
 
 def test_without_another_it_is_the_embedded_one(api: Api) -> None:
-    with serving(replace(api.services, issuer=FastAPI()), api.mint) as other:
-        told = other.get("/v1/version")
-        Version.model_validate_json(told.text)
-        assert told.json["login"] == {"issuer": f"{other.url}/issuer", "client_id": "canton", "audience": "canton"}
-    given = api.services.settings
-    public = replace(given, api=replace(given.api, public_url="https://canton.example.org/"))
-    with serving(replace(api.services, issuer=FastAPI(), settings=public), api.mint) as other:
-        assert other.get("/v1/version").json["login"]["issuer"] == "https://canton.example.org/issuer"
+    with serving(replace(api.services, issuer=FastAPI()), api.mint) as server:
+        reply = server.get("/v1/version")
+        Version.model_validate_json(reply.text)
+        assert reply.json["login"] == {"issuer": f"{server.url}/issuer", "client_id": "canton", "audience": "canton"}
+    settings = api.services.settings
+    public = replace(settings, api=replace(settings.api, public_url="https://canton.example.org/"))
+    with serving(replace(api.services, issuer=FastAPI(), settings=public), api.mint) as server:
+        assert server.get("/v1/version").json["login"]["issuer"] == "https://canton.example.org/issuer"
 
 
 def test_a_client_one_minor_version_away_is_served(admin: Api) -> None:
     for minor in (MINOR - 1, MINOR, MINOR + 1):
         assert admin.get("/v1/whoami", User_Agent=agent(MAJOR, minor)).status == 200
-    for other in ("curl/8.5.0", "canton", "canton/x.y.z", "my-canton/0.0.1", "canton/9", ""):
-        assert admin.get("/v1/whoami", User_Agent=other).status == 200
+    for user_agent in ("curl/8.5.0", "canton", "canton/x.y.z", "my-canton/0.0.1", "canton/9", ""):
+        assert admin.get("/v1/whoami", User_Agent=user_agent).status == 200
 
 
 def test_a_client_further_away_is_told_what_to_install(admin: Api) -> None:
@@ -63,11 +63,11 @@ def test_a_client_further_away_is_told_what_to_install(admin: Api) -> None:
         ((MAJOR + 1, 0), "client-too-new"),
         ((MAJOR + 1, MINOR), "client-too-new"),
     ):
-        refused = admin.get("/v1/whoami", User_Agent=agent(*client))
-        assert (refused.status, refused.code) == (400, code)
-        assert refused.headers["canton-version"] == __version__
-        assert f"install canton {MAJOR}.{MINOR}" in refused.json["detail"]
-        assert refused.json["details"] == {"client": f"{client[0]}.{client[1]}", "server": __version__}
+        refusal = admin.get("/v1/whoami", User_Agent=agent(*client))
+        assert (refusal.status, refusal.code) == (400, code)
+        assert refusal.headers["canton-version"] == __version__
+        assert f"install canton {MAJOR}.{MINOR}" in refusal.json["detail"]
+        assert refusal.json["details"] == {"client": f"{client[0]}.{client[1]}", "server": __version__}
         assert admin.get("/v1/version", User_Agent=agent(*client)).status == 200
 
 
@@ -86,5 +86,5 @@ def test_the_rule_itself(backend: str) -> None:
         ((1, 7), "1.5.0", "client-too-new"),
         ((2, 5), "1.5.0", "client-too-new"),
     ):
-        found = too_far(client, server)
-        assert (None if found is None else found.code) == expected, (client, server)
+        too_old_or_new = too_far(client, server)
+        assert (None if too_old_or_new is None else too_old_or_new.code) == expected, (client, server)

@@ -23,11 +23,11 @@ def test_a_person_sees_their_roles_and_where_they_come_from(admin: Api) -> None:
         "/v1/bindings", {"subject": "test:ann", "role": "tenant-admin", "tenant": "cscs", "until": to_text(soon)}
     )
     admin.post("/v1/bindings", {"subject": "test:group/ops", "role": "tenant-viewer", "tenant": "psi"})
-    told = admin.as_("ann", "canton-tenant-operator:psi", groups=["/ops"], name="Ann").get("/v1/whoami")
-    Whoami.model_validate_json(told.text)
-    assert (told.json["id"], told.json["name"], told.json["kind"]) == ("test:ann", "Ann", "person")
-    assert told.json["server"] == {"version": __version__, "issuers": []}
-    assert sorted(told.json["bindings"], key=str) == sorted(
+    reply = admin.as_("ann", "canton-tenant-operator:psi", groups=["/ops"], name="Ann").get("/v1/whoami")
+    Whoami.model_validate_json(reply.text)
+    assert (reply.json["id"], reply.json["name"], reply.json["kind"]) == ("test:ann", "Ann", "person")
+    assert reply.json["server"] == {"version": __version__, "issuers": []}
+    assert sorted(reply.json["bindings"], key=str) == sorted(
         (
             {"role": "tenant-operator", "tenant": "psi", "source": "claim", "until": None},
             {"role": "tenant-admin", "tenant": "cscs", "source": "grant", "until": to_text(soon)},
@@ -48,14 +48,14 @@ def test_a_role_that_has_run_out_is_none(admin: Api) -> None:
 
 
 def test_a_group_whose_name_no_database_can_keep_binds_nobody_and_breaks_nothing(admin: Api) -> None:
-    told = admin.as_("ann", groups=["a\x00b", "ops"]).get("/v1/whoami")
-    assert (told.status, told.json["bindings"]) == (200, [])
+    reply = admin.as_("ann", groups=["a\x00b", "ops"]).get("/v1/whoami")
+    assert (reply.status, reply.json["bindings"]) == (200, [])
 
 
 def test_a_stranger_is_somebody_without_roles(api: Api) -> None:
-    told = api.as_("eve").get("/v1/whoami").json
-    assert (told["id"], told["bindings"]) == ("test:eve", [])
-    assert told["expires_at"] > to_text(int(time.time()) * SECOND)
+    identity = api.as_("eve").get("/v1/whoami").json
+    assert (identity["id"], identity["bindings"]) == ("test:eve", [])
+    assert identity["expires_at"] > to_text(int(time.time()) * SECOND)
 
 
 def test_without_a_token_nobody_is_asked_anything(api: Api) -> None:
@@ -65,17 +65,17 @@ def test_without_a_token_nobody_is_asked_anything(api: Api) -> None:
 
 def test_can_i_says_by_which_rule_and_who_could(admin: Api) -> None:
     make(admin, "psi")
-    told = admin.get("/v1/can-i?permission=tenant.delete&tenant=psi")
-    CanI.model_validate_json(told.text)
-    assert (told.json["allowed"], told.json["rule"]) == (True, "provider:provider-admin")
+    reply = admin.get("/v1/can-i?permission=tenant.delete&tenant=psi")
+    CanI.model_validate_json(reply.text)
+    assert (reply.json["allowed"], reply.json["rule"]) == (True, "provider:provider-admin")
     ann = admin.as_("ann", "canton-tenant-operator:psi")
     may = ann.get("/v1/can-i?permission=node.power&tenant=psi").json
     assert (may["allowed"], may["rule"], may["tenant"]) == (True, "tenant:tenant-operator", "psi")
     may_not = ann.get("/v1/can-i?permission=tenant.delete&tenant=psi").json
     assert (may_not["allowed"], may_not["rule"]) == (False, "not-granted")
     assert "it takes provider-admin" in may_not["reason"]
-    nobody = admin.as_("eve").get("/v1/can-i?permission=site.read").json
-    assert (nobody["allowed"], nobody["rule"]) == (False, "no-bindings")
+    verdict = admin.as_("eve").get("/v1/can-i?permission=site.read").json
+    assert (verdict["allowed"], verdict["rule"]) == (False, "no-bindings")
 
 
 def test_can_i_in_a_foreign_tenant_is_as_in_an_absent_one(admin: Api) -> None:
@@ -100,7 +100,7 @@ def test_can_i_knows_that_a_tenant_is_suspended(admin: Api) -> None:
 
 
 def test_a_wrong_question_is_refused_with_the_nearest_right_one(admin: Api) -> None:
-    for query, said in (
+    for query, message in (
         ("permission=tenant.delet", 'did you mean "tenant.delete"?'),
         ("permission=zzz", "GET /v1/roles"),
         ("permission=%00", "there is no permission"),
@@ -108,20 +108,20 @@ def test_a_wrong_question_is_refused_with_the_nearest_right_one(admin: Api) -> N
         ("permission=tenant.read&tenant=%00", "query.tenant"),
         ("", "query.permission"),
     ):
-        refused = admin.get(f"/v1/can-i?{query}")
-        assert (refused.status, refused.code) == (400, "invalid-request"), query
-        assert said in refused.json["detail"]
+        refusal = admin.get(f"/v1/can-i?{query}")
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), query
+        assert message in refusal.json["detail"]
 
 
 def test_can_i_says_what_else_a_change_takes(services: Services, tokens: Mint) -> None:
     policy = replace(services.settings.policy, two_person=("quota.set",))
     with serving(replace(services, settings=replace(services.settings, policy=policy)), tokens) as running:
         admin = running.as_("root", "canton-provider-admin")
-        found = {
+        conditions = {
             permission: admin.get(f"/v1/can-i?permission={permission}").json
             for permission in ("quota.set", "member.revoke", "member.grant")
         }
-    assert {name: (it["two_persons"], it["needs_reason"]) for name, it in found.items()} == {
+    assert {name: (it["two_persons"], it["needs_reason"]) for name, it in conditions.items()} == {
         "quota.set": (True, False),
         "member.revoke": (False, True),
         "member.grant": (False, False),
@@ -132,15 +132,15 @@ def test_can_i_knows_whether_a_role_may_be_given(admin: Api) -> None:
     make(admin, "psi")
     until = to_text(system_clock() + 3600 * SECOND)
     admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-admin", "tenant": "psi", "until": until})
-    ann, asked = admin.as_("ann"), "/v1/can-i?permission=member.grant&tenant=psi&role=tenant-viewer"
+    ann, question = admin.as_("ann"), "/v1/can-i?permission=member.grant&tenant=psi&role=tenant-viewer"
     assert ann.get("/v1/can-i?permission=member.grant&tenant=psi").json["allowed"] is True
-    for path, allowed in ((asked, False), (f"{asked}&until={until}", True)):
-        found = ann.get(path).json
+    for path, allowed in ((question, False), (f"{question}&until={until}", True)):
+        decision = ann.get(path).json
         body = {"subject": "test:bob", "role": "tenant-viewer", "tenant": "psi"}
         granted = ann.post("/v1/bindings", body | ({"until": until} if allowed else {}))
-        assert (found["allowed"], granted.status) == (allowed, 201 if allowed else 403), found
-        assert allowed or (found["rule"], found["reason"] in granted.text) == ("exceeds-own", True)
-    eve = admin.as_("eve").get(asked).json
+        assert (decision["allowed"], granted.status) == (allowed, 201 if allowed else 403), decision
+        assert allowed or (decision["rule"], decision["reason"] in granted.text) == ("exceeds-own", True)
+    eve = admin.as_("eve").get(question).json
     assert (eve["allowed"], eve["rule"]) == (False, "no-bindings")
 
 

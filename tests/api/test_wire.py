@@ -55,12 +55,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def connect(server: Server) -> socket.socket:
-    made = socket.socket()
+    client_socket = socket.socket()
     # Small, so that what is not read stays with the server.
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    made.settimeout(10)
-    made.connect(("127.0.0.1", server.port))
-    return made
+    client_socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client_socket.settimeout(10)
+    client_socket.connect(("127.0.0.1", server.port))
+    return client_socket
 
 
 def status(connection: socket.socket) -> int | None:
@@ -87,9 +87,11 @@ def head(size: int, shape: str) -> bytes:
 
 @pytest.mark.parametrize("shape", ["target", "one header", "spaces", "many headers"])
 @pytest.mark.parametrize("pieces", [1, 3, 50])
-@pytest.mark.parametrize(("size", "taken"), [(wire.HEAD_LIMIT, True), (wire.HEAD_LIMIT + 1, False), (200_000, False)])
+@pytest.mark.parametrize(
+    ("size", "accepted"), [(wire.HEAD_LIMIT, True), (wire.HEAD_LIMIT + 1, False), (200_000, False)]
+)
 def test_the_limit_of_a_head_holds_however_it_arrives(
-    server: Server, shape: str, pieces: int, size: int, taken: bool
+    server: Server, shape: str, pieces: int, size: int, accepted: bool
 ) -> None:
     text = head(size, shape)
     assert len(text) == size
@@ -100,8 +102,8 @@ def test_the_limit_of_a_head_holds_however_it_arrives(
                 connection.sendall(text[n * size // pieces : (n + 1) * size // pieces])
                 time.sleep(0.002 if pieces > 1 else 0)
         except (BrokenPipeError, ConnectionResetError):
-            assert not taken
-        assert status(connection) in ([200] if taken else [431, None])
+            assert not accepted
+        assert status(connection) in ([200] if accepted else [431, None])
 
 
 def test_the_limit_holds_for_a_head_behind_a_body_in_the_same_read(server: Server) -> None:
@@ -129,19 +131,19 @@ def test_connections_without_a_request_make_room_for_others(
     else:
         monkeypatch.setattr(wire.Connection, "limiter", wire.ConnectionLimiter())
         monkeypatch.setattr(wire, "HEADS_EACH", 10)
-    made = [connect(server) for _ in range(40)]
+    connections = [connect(server) for _ in range(40)]
     try:
-        for connection in made:
+        for connection in connections:
             connection.sendall(b"GET / HT")
-        with connect(server) as other:
-            other.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            assert status(other) == 200
+        with connect(server) as late_connection:
+            late_connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert status(late_connection) == 200
         _until(lambda: server.open() <= 10)
-        assert status(made[0]) is None
-        made[-1].sendall(b"TP/1.1\r\n\r\n")
-        assert status(made[-1]) == 200
+        assert status(connections[0]) is None
+        connections[-1].sendall(b"TP/1.1\r\n\r\n")
+        assert status(connections[-1]) == 200
     finally:
-        for connection in made:
+        for connection in connections:
             connection.close()
     assert len([record for record in caplog.records if "too many connections" in record.message]) == 1
 
@@ -174,20 +176,20 @@ def test_of_many_that_come_at_once_the_newest_stay(server: Server, monkeypatch: 
 def test_connections_between_two_requests_make_room_for_others(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire.Connection, "limiter", wire.ConnectionLimiter(10))
     server.config.timeout_keep_alive = 60
-    made = [connect(server) for _ in range(10)]
+    connections = [connect(server) for _ in range(10)]
     try:
-        for connection in made:
+        for connection in connections:
             connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
             assert status(connection) == 200
             connection.sendall(b"\r\n")
-        with connect(server) as other:
-            other.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            assert status(other) == 200
-            assert status(made[0]) is None
-            made[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
-            assert status(made[-1]) == 200
+        with connect(server) as late_connection:
+            late_connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert status(late_connection) == 200
+            assert status(connections[0]) is None
+            connections[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert status(connections[-1]) == 200
     finally:
-        for connection in made:
+        for connection in connections:
             connection.close()
 
 
@@ -211,11 +213,11 @@ def test_a_connection_with_too_many_requests_at_once_is_dropped(
     server: Server, monkeypatch: pytest.MonkeyPatch, length: int
 ) -> None:
     cycles: list[object] = []
-    made = RequestResponseCycle.__init__
+    original_init = RequestResponseCycle.__init__
 
     def count(self: RequestResponseCycle, *args: Any, **options: Any) -> None:
         cycles.append(self)
-        made(self, *args, **options)
+        original_init(self, *args, **options)
 
     monkeypatch.setattr(RequestResponseCycle, "__init__", count)
     request = b"GET /" + b"a" * (length - 18) + b" HTTP/1.1\r\n\r\n"
@@ -264,14 +266,14 @@ def test_a_client_that_reads_slowly_gets_all_of_it(server: Server, monkeypatch: 
 def test_what_waits_for_clients_is_bounded_in_all(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "WRITE_SECONDS", 60.0, raising=False)
     monkeypatch.setattr(wire, "WRITE_TOTAL", 3 * len(ANSWER), raising=False)
-    made = [connect(server) for _ in range(8)]
+    connections = [connect(server) for _ in range(8)]
     try:
-        for connection in made:
+        for connection in connections:
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
             time.sleep(0.05)
         _until(lambda: 1 <= server.open() <= 4)
     finally:
-        for connection in made:
+        for connection in connections:
             connection.close()
 
 

@@ -38,7 +38,7 @@ def test_an_answer_that_is_not_read_holds_no_place(services: Services, tokens: M
                 unread = open_request(app, "POST", "/v1/sites", headers, body(f"unread{n}"))
                 call = await stack.enter_async_context(unread)
                 call.stuck.set()
-                stack.callback(call.done.cancel)
+                stack.callback(call.task.cancel)
             async with asyncio.timeout(60):
                 while _stored(services) < PLACES:  # noqa: ASYNC110 (a row is stored without a sign)
                     await asyncio.sleep(0.05)

@@ -25,11 +25,11 @@ from bench import (
     nodeset,
     takeover,
 )
-from bench.figures import Row, circumstances, document, table
-from bench.figures import load as load_average
-from bench.places import Place, places, postgresql_version
+from bench.database_kinds import DatabaseKind, database_kinds, postgresql_version
+from bench.report import Row, circumstances, document, table
+from bench.report import load as load_average
 
-PARTS: dict[str, Callable[[Sequence[Place]], Iterable[Row]]] = {
+PARTS: dict[str, Callable[[Sequence[DatabaseKind]], Iterable[Row]]] = {
     "nodeset": lambda _: nodeset.run(),
     "engine": engine.run,
     "fleet": fleet.run,
@@ -51,15 +51,15 @@ def main() -> int:
     # A service manager's or a CI's stop ends as an error would: with the server stopped and the files gone.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     rows: list[Row] = []
-    with places() as found:
+    with database_kinds() as databases:
         around = circumstances(postgresql_version())
         for name in arguments.parts or PARTS:
-            rows += _measure(name, found)
-    written = document(rows, around)
+            rows += _measure(name, databases)
+    report = document(rows, around)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps(written, indent=2) + "\n")
+    arguments.json.write_text(json.dumps(report, indent=2) + "\n")
     print(table(rows))
-    print(f"\n{written['cpus']} CPUs, load average {written['load_before']} before, {written['load_after']} after")
+    print(f"\n{report['cpus']} CPUs, load average {report['load_before']} before, {report['load_after']} after")
     print(f"written to {arguments.json}", flush=True)
     over = [row.what for row in rows if row.over]
     if over:
@@ -83,10 +83,10 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _measure(name: str, found: Sequence[Place]) -> list[Row]:
+def _measure(name: str, databases: Sequence[DatabaseKind]) -> list[Row]:
     start = time.monotonic()
     print(f"{name} …", end=" ", file=sys.stderr, flush=True)
-    rows = list(PARTS[name](found))
+    rows = list(PARTS[name](databases))
     print(f"{time.monotonic() - start:.0f} s, load {load_average()}", file=sys.stderr)
     return rows
 

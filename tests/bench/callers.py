@@ -1,4 +1,4 @@
-"""Many callers of one server, in a process of their own so that whoever measures stands beside them, not among them."""
+"""Many callers of one server, in a process of their own, so that they do not slow the measuring process."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ async def _one(task: Task, outcome: Outcome, rng: random.Random, end: float) -> 
             await _timed(wire, outcome, kind, request(kind, task, rng))
 
 
-async def _timed(wire: Wire, outcome: Outcome, kind: str, wanted: Request) -> None:
+async def _timed(wire: Wire, outcome: Outcome, kind: str, to_send: Request) -> None:
     start = time.perf_counter()
-    status, text = await wire.ask(*wanted)
+    status, text = await wire.ask(*to_send)
     outcome.times[kind].append((time.perf_counter() - start) * 1000)
     if status != 200:
-        outcome.errors.append(f"{wanted[0]} {wanted[1]}: {status} {text[:300].decode(errors='replace')}")
+        outcome.errors.append(f"{to_send[0]} {to_send[1]}: {status} {text[:300].decode(errors='replace')}")
 
 
 async def _keep_busy(task: Task, outcome: Outcome, group: str, end: float) -> None:
@@ -142,7 +142,7 @@ def _run(task: Task, pipe: Pipe) -> None:
 
 
 def elsewhere(task: Task) -> Outcome:
-    """Call from another process, and come back with what it found."""
+    """Run the callers in another process and return what they measured."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_run, args=(task, theirs), daemon=True)
@@ -151,8 +151,8 @@ def elsewhere(task: Task) -> Outcome:
     try:
         if not ours.poll(task.seconds + 120):
             raise TimeoutError(f"the callers did not end within {task.seconds + 120:g} s")
-        found: Outcome = ours.recv()
-        return found
+        outcome: Outcome = ours.recv()
+        return outcome
     finally:
         process.terminate()
         process.join()

@@ -19,10 +19,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bench.database_kinds import DatabaseKind
 from bench.engine import chain, order
-from bench.figures import Row, median, number, quantile
-from bench.hired import kinds
-from bench.places import Place
+from bench.report import Row, median, number, quantile
+from bench.worker_processes import step_kinds
 from canton.operations.engine.lease import Lease, uptime
 from canton.operations.engine.runner import load
 from canton.store.database import SECOND, Database, now
@@ -36,7 +36,7 @@ FINISHED = 50_000
 OPEN = 10_000
 CHAIN = 20
 HOUR = 3600 * SECOND
-# A median of a shared machine moves by a tenth or two; whoever reads the tables takes a hundred times as long.
+# A median of a shared machine moves by a tenth or two; reading whole tables takes a hundred times as long.
 SLOWER = 1.5
 
 _OPERATIONS = """
@@ -60,7 +60,7 @@ _READ_WHOLE = re.compile(r"(?:Seq Scan on|SCAN) (?:operation|step)\b")
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of one thing asked many times, in milliseconds."""
+    """The durations of one statement that ran many times, in milliseconds."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -69,23 +69,21 @@ class Times:
 Measured = dict[str, Times]
 
 
-def run(places: Sequence[Place]) -> Iterator[Row]:
-    for place in places:
-        with place.fresh() as (_, empty), place.fresh() as (_, full):
+def run(kinds: Sequence[DatabaseKind]) -> Iterator[Row]:
+    for kind in kinds:
+        with kind.fresh() as (_, empty), kind.fresh() as (_, full):
             for database in (empty, full):
                 order(database, chain("pattern", CHAIN))
             _fill(full)
-            yield from _rows(place.name, *_side_by_side(empty, full), f"{OPEN:,} waiting")
+            yield from _rows(kind.name, *_side_by_side(empty, full), f"{OPEN:,} waiting")
             _make_all_due(full)
-            yield from _rows(place.name, *_side_by_side(empty, full), f"{OPEN:,} due")
-            yield Row(
-                f"{place.name}: tables read whole to take and load", _tables_read_whole(full), "", 0, "by EXPLAIN"
-            )
+            yield from _rows(kind.name, *_side_by_side(empty, full), f"{OPEN:,} due")
+            yield Row(f"{kind.name}: tables read whole to take and load", _tables_read_whole(full), "", 0, "by EXPLAIN")
 
 
-def _rows(name: str, before: Measured, after: Measured, among: str) -> Iterator[Row]:
-    for what, empty in before.items():
-        full = after[what]
+def _rows(name: str, empty_times: Measured, full_times: Measured, among: str) -> Iterator[Row]:
+    for what, empty in empty_times.items():
+        full = full_times[what]
         note = (
             f"{_step(median(empty.wall), median(full.wall))} ms; "
             f"99 % within {_step(quantile(empty.wall, 0.99), quantile(full.wall, 0.99))}; "
@@ -95,8 +93,8 @@ def _rows(name: str, before: Measured, after: Measured, among: str) -> Iterator[
         yield Row(f"{name}: {what}, {among}: full to empty", slower, "x", SLOWER, note)
 
 
-def _step(before: float, after: float) -> str:
-    return f"{number(before)} -> {number(after)}"
+def _step(first: float, second: float) -> str:
+    return f"{number(first)} -> {number(second)}"
 
 
 def _side_by_side(empty: Database, full: Database) -> tuple[Measured, Measured]:
@@ -108,17 +106,17 @@ def _side_by_side(empty: Database, full: Database) -> tuple[Measured, Measured]:
 
 
 def _one_round(database: Database, times: Measured) -> None:
-    """What a worker does from one operation to the next, but for driving it."""
+    """The statements of a worker from one operation to the next, without driving the operation."""
     with database.read() as connection, _timed(times["seconds_until_due"]):
         leases.seconds_until_due(connection)
     with database.write() as connection, _timed(times["take"]):
-        [taken] = leases.take(connection, "bench", 15.0, 1)
-    lease = Lease(taken.operation, taken.fence, uptime())
-    idle = hands(*kinds().values(), write=writer(database))
+        [lease_row] = leases.take(connection, "bench", 15.0, 1)
+    lease = Lease(lease_row.operation, lease_row.fence, uptime())
+    idle = hands(*step_kinds().values(), write=writer(database))
     with database.write() as connection, _timed(times["load"]):
         load(connection, lease, idle)
     with database.write() as connection:
-        leases.release(connection, taken.operation, None)
+        leases.release(connection, lease_row.operation, None)
 
 
 @contextmanager

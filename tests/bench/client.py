@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 
 import canton
-from bench.figures import Row, number
+from bench.database_kinds import DatabaseKind
 from bench.nodeset import CANTON, children_cpu, least
-from bench.places import Place
-from bench.serving import estate
+from bench.report import Row, number
+from bench.serving import new_installation
 
 NODES = 200
 BUDGET = 90.0
@@ -26,14 +26,14 @@ COMMANDS = {
 }
 
 
-def run(places: Sequence[Place]) -> Iterator[Row]:
+def run(kinds: Sequence[DatabaseKind]) -> Iterator[Row]:
     compileall.compile_dir(Path(canton.__file__).parent, quiet=1)  # as an installed package is
-    with estate(places[0]) as standing:
-        standing.populate(NODES)
-        # Nothing of whoever runs this: no contexts, no logins.
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
-        home = {"HOME": str(standing.folder), "CANTON_SERVER": standing.url, "CANTON_TOKEN": standing.admin}
-        environment = {**kept, **home}
+    with new_installation(kinds[0]) as installation:
+        installation.populate(NODES)
+        # Without the caller's own configuration: no contexts, no logins.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
+        home = {"HOME": str(installation.folder), "CANTON_SERVER": installation.url, "CANTON_TOKEN": installation.admin}
+        environment = {**inherited, **home}
         _check(environment)
         wall = min(_wall(environment) for _ in range(5))
         cost = least({name: (children_cpu, partial(_start, words, environment)) for name, words in COMMANDS.items()})
@@ -44,9 +44,9 @@ def run(places: Sequence[Place]) -> Iterator[Row]:
 
 
 def _check(environment: dict[str, str]) -> None:
-    shown = _start(("node", "list", "--output", "name"), environment)
-    if len(shown.splitlines()) != NODES:
-        raise AssertionError(f"canton node list showed {len(shown.splitlines())} nodes, not {NODES}: {shown[:300]}")
+    output = _start(("node", "list", "--output", "name"), environment)
+    if len(output.splitlines()) != NODES:
+        raise AssertionError(f"canton node list showed {len(output.splitlines())} nodes, not {NODES}: {output[:300]}")
 
 
 def _wall(environment: dict[str, str]) -> float:

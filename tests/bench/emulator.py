@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.figures import Row
+from bench.report import Row
 from csm_emulator.process import Emulator, emulate
 
 ROUNDS = 7
@@ -46,9 +46,11 @@ def run() -> Iterator[Row]:
     yield Row("power 10,000 nodes on, transition completed", large.power_wall, "s", 60, "wall, virtual time stepped")
     yield Row("and all of them booted to their heartbeat", large.boot_wall, "s", 60, "wall, from the power order")
     yield Row("emulate alps idle at 1x with 10,000 heartbeats, CPU", large.idle_percent, "%", 5)
-    each = large.power_cpu / large.nodes, small.power_cpu / small.nodes
-    yield Row("power on and boot a node, CPU", each[0] * 1000, "ms", None, f"{each[1] * 1000:.2f} ms with 1,000")
-    yield Row("CPU a node, 10,000 against 1,000", each[0] / each[1], "x", 1.5)
+    per_node = large.power_cpu / large.nodes, small.power_cpu / small.nodes
+    yield Row(
+        "power on and boot a node, CPU", per_node[0] * 1000, "ms", None, f"{per_node[1] * 1000:.2f} ms with 1,000"
+    )
+    yield Row("CPU a node, 10,000 against 1,000", per_node[0] / per_node[1], "x", 1.5)
 
 
 def _measure(topology: str) -> Cost:
@@ -79,16 +81,16 @@ def _measure(topology: str) -> Cost:
 
 
 def _power(machine: Emulator, nodes: list[str], operation: str) -> None:
-    wanted = {"operation": operation, "location": [{"xname": node} for node in nodes]}
+    body = {"operation": operation, "location": [{"xname": node} for node in nodes]}
     pcs = machine.services["pcs"] + "/v1/transitions"
-    made = machine.send("POST", pcs, json.dumps(wanted), {"Content-Type": "application/json"}).json()
-    told: dict[str, Any] = {}
+    transition = machine.send("POST", pcs, json.dumps(body), {"Content-Type": "application/json"}).json()
+    status: dict[str, Any] = {}
     for _ in range(40):
         machine.step(15)
-        told = machine.send("GET", f"{pcs}/{made['transitionID']}").json()
-        if told["transitionStatus"] == "completed":
+        status = machine.send("GET", f"{pcs}/{transition['transitionID']}").json()
+        if status["transitionStatus"] == "completed":
             break
-    counts = told["taskCounts"]
+    counts = status["taskCounts"]
     if counts["succeeded"] != len(nodes):
         raise RuntimeError(f"the transition did not succeed for all of {len(nodes)}: {counts}")
 
@@ -120,9 +122,9 @@ def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, s
 
 
 def _idle(pid: int) -> float:
-    before = cpu_seconds(pid)
+    cpu_before = cpu_seconds(pid)
     time.sleep(IDLE_SECONDS)
-    return (cpu_seconds(pid) - before) / IDLE_SECONDS * 100
+    return (cpu_seconds(pid) - cpu_before) / IDLE_SECONDS * 100
 
 
 def cpu_seconds(pid: int) -> float:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import connect
 
 from bench.emulator import cpu_seconds, peak_mb
-from bench.figures import Row
+from bench.report import Row
 from csm_emulator.process import Emulator, emulate
 
 STEP = 60.0
@@ -35,9 +35,11 @@ def run() -> Iterator[Row]:
         f"{large['minutes']:.0f} virtual minutes",
     )
     yield Row("the same, most memory", large["peak"], "MB", 1000)
-    each = large["cpu"] / large["nodes"], small["cpu"] / small["nodes"]
-    yield Row("boot and configure a node, CPU", each[0] * 1000, "ms", None, f"{each[1] * 1000:.2f} ms with 1,000")
-    yield Row("CPU a node, 10,000 against 1,000", each[0] / each[1], "x", 1.5)
+    per_node = large["cpu"] / large["nodes"], small["cpu"] / small["nodes"]
+    yield Row(
+        "boot and configure a node, CPU", per_node[0] * 1000, "ms", None, f"{per_node[1] * 1000:.2f} ms with 1,000"
+    )
+    yield Row("CPU a node, 10,000 against 1,000", per_node[0] / per_node[1], "x", 1.5)
     yield from _onlookers()
 
 
@@ -55,9 +57,9 @@ def _boot(topology: str) -> dict[str, float]:
         _ask(machine, "bos", "POST", "/v2/sessions", {"name": "all", "operation": "boot", "template_name": "all"})
         steps = _step_until_complete(machine)
         wall = time.monotonic() - began
-        told = _ask(machine, "bos", "GET", "/v2/sessions/all/status")
-        if told["percent_successful"] != 100:
-            raise RuntimeError(f"not all of {topology} came up: {told}")
+        status = _ask(machine, "bos", "GET", "/v2/sessions/all/status")
+        if status["percent_successful"] != 100:
+            raise RuntimeError(f"not all of {topology} came up: {status}")
         configured = _configured(machine)
         if configured != len(nodes):
             raise RuntimeError(f"of {len(nodes)} nodes of {topology} only {configured} are configured")
@@ -72,9 +74,9 @@ def _boot(topology: str) -> dict[str, float]:
 
 def _step_until_complete(machine: Emulator) -> int:
     """How many steps it took."""
-    for done in range(MOST_STEPS):
+    for steps in range(MOST_STEPS):
         if _ask(machine, "bos", "GET", "/v2/sessions/all")["status"]["status"] == "complete":
-            return done
+            return steps
         machine.step(STEP)
     raise RuntimeError(f"{machine.machine} was not booted after {MOST_STEPS} steps of {STEP:g} s")
 
@@ -92,9 +94,9 @@ def prepare(machine: Emulator, nodes: list[str]) -> None:
     _ask(machine, "cfs", "PUT", "/v3/configurations/all", {"layers": [layer]})
     sets: dict[str, Any] = {}
     components = _ask(machine, "smd", "GET", "/hsm/v2/State/Components?type=Node&role=Compute")["Components"]
-    wanted = set(nodes)
+    node_names = set(nodes)
     for arch, word in (("X86", "x86_64"), ("ARM", "aarch64")):
-        members = [node["ID"] for node in components if node["Arch"] == arch and node["ID"] in wanted]
+        members = [node["ID"] for node in components if node["Arch"] == arch and node["ID"] in node_names]
         if members:
             images = _ask(machine, "ims", "GET", "/v3/images")
             image = next(one for one in images if one["arch"] == word and "compute" in one["name"])
@@ -111,13 +113,13 @@ def prepare(machine: Emulator, nodes: list[str]) -> None:
 
 
 def _configured(machine: Emulator) -> int:
-    found, after = 0, ""
+    configured, next_id = 0, ""
     while True:
-        page = _ask(machine, "cfs", "GET", f"/v3/components?status=configured&limit=1000{after}")
-        found += len(page["components"])
+        page = _ask(machine, "cfs", "GET", f"/v3/components?status=configured&limit=1000{next_id}")
+        configured += len(page["components"])
         if page["next"] is None:
-            return found
-        after = f"&after_id={page['next']['after_id']}"
+            return configured
+        next_id = f"&after_id={page['next']['after_id']}"
 
 
 def _ask(machine: Emulator, service: str, method: str, path: str, body: object = None) -> Any:
@@ -137,16 +139,23 @@ def _onlookers() -> Iterator[Row]:
             if part["class"] != "River"
         ]
         prepare(machine, nodes)
-        before = peak_mb(machine.pid)
+        before_mb = peak_mb(machine.pid)
         _ask(machine, "bos", "POST", "/v2/sessions", {"name": "all", "operation": "reboot", "template_name": "all"})
-        heard = asyncio.run(_look_on(machine, nodes))
+        received = asyncio.run(_look_on(machine, nodes))
         yield Row(
-            f"{CONSOLES} consoles and {FOLLOWERS} log followers, memory more", peak_mb(machine.pid) - before, "MB", 150
+            f"{CONSOLES} consoles and {FOLLOWERS} log followers, memory more",
+            peak_mb(machine.pid) - before_mb,
+            "MB",
+            150,
         )
-        yield Row("consoles that said something", heard["consoles"], "", None, f"of {CONSOLES}")
-        yield Row("followers that said something", heard["followers"], "", None, f"of {FOLLOWERS}")
+        yield Row("consoles that said something", received["consoles"], "", None, f"of {CONSOLES}")
+        yield Row("followers that said something", received["followers"], "", None, f"of {FOLLOWERS}")
         yield Row(
-            "the same request beside them", heard["request"] * 1000, "ms", None, f"{heard['alone'] * 1000:.1f} ms alone"
+            "the same request beside them",
+            received["request"] * 1000,
+            "ms",
+            None,
+            f"{received['alone'] * 1000:.1f} ms alone",
         )
 
 
@@ -156,22 +165,22 @@ async def _look_on(machine: Emulator, nodes: list[str]) -> dict[str, float]:
     trust = ssl.create_default_context(cafile=machine.ca)
     consoles = [asyncio.create_task(_console(machine, node, token, trust)) for node in nodes[:CONSOLES]]
     folder = machine.kubeconfig.rpartition("/")[0]
-    known = ssl.create_default_context(cafile=machine.ca)
-    known.load_cert_chain(f"{folder}/kubernetes-admin.pem", f"{folder}/kubernetes-admin-key.pem")
-    pods = await _pods(machine, known)
+    tls_context = ssl.create_default_context(cafile=machine.ca)
+    tls_context.load_cert_chain(f"{folder}/kubernetes-admin.pem", f"{folder}/kubernetes-admin-key.pem")
+    pods = await _pods(machine, tls_context)
     followers = [
-        asyncio.create_task(_follower(machine, known, pods[number % len(pods)])) for number in range(FOLLOWERS)
+        asyncio.create_task(_follower(machine, tls_context, pods[number % len(pods)])) for number in range(FOLLOWERS)
     ]
     await asyncio.sleep(WATCH_SECONDS)
     beside = min([await asyncio.to_thread(_timed_request, machine) for _ in range(5)])
     await asyncio.sleep(WATCH_SECONDS)
     for task in (*consoles, *followers):
         task.cancel()
-    said = await asyncio.gather(*consoles, *followers, return_exceptions=True)
-    for problem in said:
+    results = await asyncio.gather(*consoles, *followers, return_exceptions=True)
+    for problem in results:
         if isinstance(problem, Exception):
             raise problem
-    sizes = [size for size in said if isinstance(size, int)]
+    sizes = [size for size in results if isinstance(size, int)]
     return {
         "alone": alone,
         "request": beside,
@@ -192,12 +201,12 @@ async def _console(machine: Emulator, node: str, token: str, trust: ssl.SSLConte
     return size
 
 
-async def _pods(machine: Emulator, known: ssl.SSLContext) -> list[str]:
+async def _pods(machine: Emulator, tls_context: ssl.SSLContext) -> list[str]:
     """Of CFS sessions that run; the nodes have to boot before there are any."""
     async with asyncio.timeout(PODS_WITHIN):
         while True:
             reader, writer = await _get(
-                machine, known, f"{PODS}?labelSelector=app.kubernetes.io/name=cray-cfs-aee", "close"
+                machine, tls_context, f"{PODS}?labelSelector=app.kubernetes.io/name=cray-cfs-aee", "close"
             )
             body = (await reader.read()).partition(b"\r\n\r\n")[2]
             writer.close()
@@ -207,11 +216,11 @@ async def _pods(machine: Emulator, known: ssl.SSLContext) -> list[str]:
             await asyncio.sleep(0.5)
 
 
-async def _follower(machine: Emulator, known: ssl.SSLContext, pod: str) -> int:
+async def _follower(machine: Emulator, tls_context: ssl.SSLContext, pod: str) -> int:
     """How much it was told, beside the head."""
     size = 0
     try:
-        reader, _ = await _get(machine, known, f"{PODS}/{pod}/log?container=ansible&follow=true", "keep-alive")
+        reader, _ = await _get(machine, tls_context, f"{PODS}/{pod}/log?container=ansible&follow=true", "keep-alive")
         await reader.readuntil(b"\r\n\r\n")
         while data := await reader.read(65536):
             size += len(data)
@@ -221,10 +230,10 @@ async def _follower(machine: Emulator, known: ssl.SSLContext, pod: str) -> int:
 
 
 async def _get(
-    machine: Emulator, known: ssl.SSLContext, path: str, connection: str
+    machine: Emulator, tls_context: ssl.SSLContext, path: str, connection: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     place = urlsplit(machine.addresses["kubernetes"])
-    reader, writer = await asyncio.open_connection(place.hostname, place.port, ssl=known)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port, ssl=tls_context)
     writer.write(f"GET {path} HTTP/1.1\r\nhost: {place.netloc}\r\nconnection: {connection}\r\n\r\n".encode())
     return reader, writer
 

@@ -2,7 +2,7 @@
 
 An operation of many steps is submitted to an idle worker; its CPU is read before and after. Planning and
 submission are not in it, leasing and loading the operation are. Of several runs the least is kept: on a shared
-machine the others hold somebody else's work. On PostgreSQL the server's own CPU is not in it, on SQLite all is.
+machine the slower runs include other processes. On PostgreSQL the server's own CPU is not in it, on SQLite all is.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from bench.figures import Row
-from bench.hired import Hired, hire
-from bench.places import Place
+from bench.database_kinds import DatabaseKind
+from bench.report import Row
+from bench.worker_processes import WorkerProcess, start_workers
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN, OperationState
@@ -41,13 +41,13 @@ class Cost:
     wall: float
 
 
-def run(places: Sequence[Place]) -> Iterator[Row]:
-    for place in places:
-        with place.fresh() as (url, database), hire(database, url) as [worker]:
-            yield from _rows(place.name, database, worker)
+def run(kinds: Sequence[DatabaseKind]) -> Iterator[Row]:
+    for kind in kinds:
+        with kind.fresh() as (url, database), start_workers(database, url) as [worker]:
+            yield from _rows(kind.name, database, worker)
 
 
-def _rows(name: str, database: Database, worker: Hired) -> Iterator[Row]:
+def _rows(name: str, database: Database, worker: WorkerProcess) -> Iterator[Row]:
     drive(database, worker, chain("warm", 20))  # statements are compiled once in the life of a worker
     acted = least(drive(database, worker, chain(f"run {n}", STEPS)) for n in range(RUNS))
     # The goal of the last run again: the devices show it already.
@@ -68,12 +68,12 @@ def _rows(name: str, database: Database, worker: Hired) -> Iterator[Row]:
 
 
 def least(costs: Iterable[Cost]) -> Cost:
-    found = list(costs)
-    return Cost(min(cost.cpu for cost in found), min(cost.wall for cost in found))
+    all_costs = list(costs)
+    return Cost(min(cost.cpu for cost in all_costs), min(cost.wall for cost in all_costs))
 
 
 def chain(value: str, count: int, kind: str = "instant/1", tenant: str | None = None) -> Plan:
-    """Steps of which each waits for the one before."""
+    """A plan of ``count`` steps, each of which needs the step before it."""
     steps = (Step(n, kind, f"t{n}", "device", {"value": value}, needs=(n - 1,) if n > 1 else ()) for n in _to(count))
     return Plan("bench", f"bench {value}", tuple(steps), tenant=tenant)
 
@@ -82,7 +82,7 @@ def _to(count: int) -> range:
     return range(1, count + 1)
 
 
-def _powered(database: Database, worker: Hired) -> Iterator[Cost]:
+def _powered(database: Database, worker: WorkerProcess) -> Iterator[Cost]:
     machine = [Node(f"x1000c0s{n}b0n0", n, NodeState.FREE, None, 1) for n in range(STEPS)]
     with database.write() as connection:
         nodes.add(connection, machine)
@@ -92,18 +92,18 @@ def _powered(database: Database, worker: Hired) -> Iterator[Cost]:
         yield drive(database, worker, plan_power(seen, want))
 
 
-def drive(database: Database, worker: Hired, plan: Plan) -> Cost:
-    """Have a plan carried out; what that cost per step."""
-    before = worker.cpu()
+def drive(database: Database, worker: WorkerProcess, plan: Plan) -> Cost:
+    """Run a plan to its end; returns the cost per step."""
+    cpu_before = worker.cpu()
     identity = order(database, plan)
     operation = await_end(database, identity)
-    cpu = worker.cpu() - before
+    cpu = worker.cpu() - cpu_before
     with database.read() as connection:
-        begun = connection.scalar(
+        began_at = connection.scalar(
             sa.select(sa.func.min(schema.step.c.begun_at)).where(schema.step.c.operation == identity)
         )
     steps = len(plan.steps)
-    return Cost(cpu * 1000 / steps, ((operation.ended_at or 0) - (begun or 0)) / SECOND * 1000 / steps)
+    return Cost(cpu * 1000 / steps, ((operation.ended_at or 0) - (began_at or 0)) / SECOND * 1000 / steps)
 
 
 def order(database: Database, plan: Plan) -> str:
@@ -111,7 +111,7 @@ def order(database: Database, plan: Plan) -> str:
 
 
 def await_end(database: Database, identity: str, seconds: float = 120.0) -> journal.Operation:
-    """Looks seldom: on a small machine whoever asks often slows what it waits for."""
+    """Reads the state every 50 ms only: on a small machine more frequent reads slow the operation down."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         with database.read() as connection:

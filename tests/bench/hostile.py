@@ -1,4 +1,4 @@
-"""What a caller who means harm costs everybody else: memory of the server, and how long others wait.
+"""What a hostile caller costs the others: memory of the server, and how long other callers wait.
 
 Every scenario is one load, on a server of its own, with the settings that it ships with, except that a principal with
 a role may send without a limit. ``Watch`` asks for ``/healthz`` (or another address) all the while and reads the
@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
-from bench.figures import Row, median
-from bench.places import Place
-from bench.serving import Estate, estate
+from bench.database_kinds import DatabaseKind
+from bench.report import Row, median
+from bench.serving import Installation, new_installation
 from canton.api.middleware.connection import PIPELINE_LIMIT
 from canton.store.schema import audit, node
 from tokens import Mint, mint, new_key
@@ -45,30 +45,30 @@ LOCKED = 8.0
 """Seconds for which a foreign session holds the head of the audit."""
 
 
-def run(places: Sequence[Place]) -> Iterator[Row]:
-    for place in places:
-        if place.name == "sqlite":
-            yield from _bodies(place)
-            yield from _slow_readers(place)
-            yield from _slow_issuer(place)
-            yield from _event_places(place)
-        yield from _large_pages(place)
-        yield from _refusals(place)
-        if place.name == "postgresql":
-            yield from _foreign_lock(place)
+def run(kinds: Sequence[DatabaseKind]) -> Iterator[Row]:
+    for kind in kinds:
+        if kind.name == "sqlite":
+            yield from _bodies(kind)
+            yield from _slow_readers(kind)
+            yield from _slow_issuer(kind)
+            yield from _event_places(kind)
+        yield from _large_pages(kind)
+        yield from _refusals(kind)
+        if kind.name == "postgresql":
+            yield from _foreign_lock(kind)
 
 
 class Watch:
     """A bystander: what one request after the other takes, in milliseconds, and the most memory seen, in MB."""
 
-    def __init__(self, standing: Estate, path: str = "/healthz", token: str | None = None) -> None:
-        self._standing = standing
+    def __init__(self, installation: Installation, path: str = "/healthz", token: str | None = None) -> None:
+        self._standing = installation
         self._path = path
         self._token = token
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look)
         self.times: list[float] = []
-        self.memory = standing.server.memory() / 1000
+        self.memory = installation.server.memory() / 1000
         self.failures = 0
 
     def __enter__(self) -> Watch:
@@ -100,23 +100,23 @@ class Watch:
         yield Row(f"{what}: memory, most", self.memory, "MB")
 
 
-def _bodies(place: Place) -> Iterator[Row]:
+def _bodies(kind: DatabaseKind) -> Iterator[Row]:
     """16 MiB of empty objects to the one address that takes so much."""
     for who, roles in (("stranger", None), ("caller without a role", []), ("administrator", ["canton-provider-admin"])):
         for count in (1, 10):
-            with estate(place) as standing, standing.line() as line:
+            with new_installation(kind) as installation, installation.line() as line:
                 line.must("POST", "/v1/sites", {"name": "alps"})
-                token = None if roles is None else standing.mint.token("eve", roles)
-                before = standing.server.memory() / 1000
-                with Watch(standing) as watch, ThreadPoolExecutor(count) as pool:
-                    statuses = sorted(pool.map(_send_body, [standing] * count, [token] * count))
-                note = f"{before:.0f} MB before; answers {statuses}"
+                token = None if roles is None else installation.mint.token("eve", roles)
+                before_mb = installation.server.memory() / 1000
+                with Watch(installation) as watch, ThreadPoolExecutor(count) as pool:
+                    statuses = sorted(pool.map(_send_body, [installation] * count, [token] * count))
+                note = f"{before_mb:.0f} MB before; answers {statuses}"
                 yield from watch.rows(f"{count} × 16 MiB of a {who}", note)
 
 
-def _send_body(standing: Estate, token: str | None) -> int:
+def _send_body(installation: Installation, token: str | None) -> int:
     """The status of the answer; 0 if the server closed the connection without one."""
-    where = urlsplit(standing.url)
+    where = urlsplit(installation.url)
     head = (
         f"POST /v1/nodes/import HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Type: application/json\r\n"
         + (f"Authorization: Bearer {token}\r\n" if token else "")
@@ -133,13 +133,13 @@ def _send_body(standing: Estate, token: str | None) -> int:
     return int(line.split()[1]) if line else 0
 
 
-def _slow_readers(place: Place) -> Iterator[Row]:
+def _slow_readers(kind: DatabaseKind) -> Iterator[Row]:
     """Connections that ask for the description of the API and do not read it."""
-    with estate(place) as standing, ExitStack() as stack:
-        where = urlsplit(standing.url)
+    with new_installation(kind) as installation, ExitStack() as stack:
+        where = urlsplit(installation.url)
         request = f"GET /openapi.json HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode()
-        cpu = standing.server.cpu()
-        with Watch(standing, "/v1/whoami") as watch:
+        cpu = installation.server.cpu()
+        with Watch(installation, "/v1/whoami") as watch:
             for _ in range(SLOW_READERS):
                 connection = stack.enter_context(socket.socket())
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -149,89 +149,89 @@ def _slow_readers(place: Place) -> Iterator[Row]:
                 # many that the connection would be dropped for that alone.
                 connection.sendall(request * PIPELINE_LIMIT)
             time.sleep(10)
-        used = standing.server.cpu() - cpu
+        used = installation.server.cpu() - cpu
         yield from watch.rows(f"{SLOW_READERS} readers of /openapi.json that do not read")
         yield Row("CPU of the server meanwhile", used, "s", note="10 s and the time to connect")
-        yield Row("Tracebacks in the log", standing.server.log.read_text(errors="replace").count("Traceback"), "")
+        yield Row("Tracebacks in the log", installation.server.log.read_text(errors="replace").count("Traceback"), "")
 
 
-def _slow_issuer(place: Place) -> Iterator[Row]:
+def _slow_issuer(kind: DatabaseKind) -> Iterator[Row]:
     """Tokens of an issuer that takes long to publish its keys, beside a service account."""
     with mint(lambda: SLOW_ISSUER) as issuer:
         table = f'\n[issuers.slow]\nurl = "{issuer.url}"\npreset = "flat"\n'
-        with estate(place, tables=table) as standing:
-            account = _service_account(standing, "psi", "ci")
+        with new_installation(kind, tables=table) as installation:
+            account = _service_account(installation, "psi", "ci")
             forged = [Mint(issuer.url, new_key()).token("eve") for _ in range(60)]
-            with Watch(standing, "/v1/whoami", account) as watch, ThreadPoolExecutor(60) as pool:
-                statuses = list(pool.map(lambda token: _status(standing, token), forged))
+            with Watch(installation, "/v1/whoami", account) as watch, ThreadPoolExecutor(60) as pool:
+                statuses = list(pool.map(lambda token: _status(installation, token), forged))
             counts = {status: statuses.count(status) for status in sorted(set(statuses))}
             yield from watch.rows("60 unknown keys of a slow issuer, a service account", f"their answers {counts}")
 
 
-def _status(standing: Estate, token: str) -> int:
+def _status(installation: Installation, token: str) -> int:
     try:
-        with standing.line(token) as line:
+        with installation.line(token) as line:
             return line.ask("GET", "/v1/whoami")[0]
     except (OSError, HTTPException):
         return 0
 
 
-def _service_account(standing: Estate, tenant: str, name: str) -> str:
+def _service_account(installation: Installation, tenant: str, name: str) -> str:
     """A token of a new service account that may read events."""
-    with standing.line() as line:
+    with installation.line() as line:
         if line.ask("GET", f"/v1/tenants/{tenant}")[0] != 200:
             line.must("POST", "/v1/tenants", {"name": tenant})
-        wanted = {"name": name, "tenant": tenant, "permissions": ["event.read", "node.read"]}
-        account = json.loads(line.must("POST", "/v1/service-accounts", wanted))
-        made = line.must("POST", f"/v1/service-accounts/{account['id']}/tokens", {})
-        return str(json.loads(made)["token"])
+        body = {"name": name, "tenant": tenant, "permissions": ["event.read", "node.read"]}
+        account = json.loads(line.must("POST", "/v1/service-accounts", body))
+        token_reply = line.must("POST", f"/v1/service-accounts/{account['id']}/tokens", {})
+        return str(json.loads(token_reply)["token"])
 
 
-def _event_places(place: Place) -> Iterator[Row]:
+def _event_places(kind: DatabaseKind) -> Iterator[Row]:
     """Streams of one tenant's service accounts, until one is refused; then one of the provider's."""
     few = "readers = 200\nreaders_each = 20\nreaders_tenant = 50\nreaders_reserve = 20"
-    with estate(place, api=few) as standing, ExitStack() as stack:
+    with new_installation(kind, api=few) as installation, ExitStack() as stack:
         opened = 0
         for n in range(12):
-            token = _service_account(standing, "psi", f"a{n}")
-            statuses = [_stream(stack, standing, token) for _ in range(20)]
+            token = _service_account(installation, "psi", f"a{n}")
+            statuses = [_stream(stack, installation, token) for _ in range(20)]
             opened += statuses.count(200)
-        answer = _stream(stack, standing, standing.admin)
+        answer = _stream(stack, installation, installation.admin)
         yield Row("Event places of 200 that one tenant's service accounts hold", opened, "")
         yield Row("Then a stream of the provider's is answered with", answer, "")
 
 
-def _stream(stack: ExitStack, standing: Estate, token: str) -> int:
-    where = urlsplit(standing.url)
+def _stream(stack: ExitStack, installation: Installation, token: str) -> int:
+    where = urlsplit(installation.url)
     connection = stack.enter_context(closing(HTTPConnection(str(where.hostname), where.port, timeout=60)))
     connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {token}", "Accept": "text/event-stream"})
     return connection.getresponse().status
 
 
-def _large_pages(place: Place) -> Iterator[Row]:
+def _large_pages(kind: DatabaseKind) -> Iterator[Row]:
     """An operator of a tenant asks for pages of 1,000 nodes on many connections, at the rate that is allowed."""
-    with estate(place, limited=True) as standing:
-        standing.populate(1000)
-        with standing.database.engine.begin() as connection:
+    with new_installation(kind, limited=True) as installation:
+        installation.populate(1000)
+        with installation.database.engine.begin() as connection:
             connection.execute(sa.update(node).values(tenant="psi", state="assigned"))
-        token = standing.mint.token("eve", ["canton-tenant-operator:psi"])
+        token = installation.mint.token("eve", ["canton-tenant-operator:psi"])
         end = time.monotonic() + 2 * PAGES
         with ThreadPoolExecutor(GREEDY) as pool:
-            reading = [pool.submit(_read_pages, standing, token, end) for _ in range(GREEDY)]
+            reading = [pool.submit(_read_pages, installation, token, end) for _ in range(GREEDY)]
             for part in ("first", "next"):
-                with Watch(standing) as health, Watch(standing, "/v1/whoami", standing.admin) as other:
+                with Watch(installation) as health, Watch(installation, "/v1/whoami", installation.admin) as whoami:
                     time.sleep(PAGES)
-                what = f"{place.name}: pages of 1,000 nodes on {GREEDY} connections, {part} {PAGES:g} s"
+                what = f"{kind.name}: pages of 1,000 nodes on {GREEDY} connections, {part} {PAGES:g} s"
                 yield from health.rows(what)
-                yield from other.rows(what)
-        statuses = sum((each.result() for each in reading), Counter[int]())
+                yield from whoami.rows(what)
+        statuses = sum((reader.result() for reader in reading), Counter[int]())
         for status, count in sorted(statuses.items()):
-            yield Row(f"{place.name}: such pages answered with {status}", count, "", note=f"in {2 * PAGES:g} s")
+            yield Row(f"{kind.name}: such pages answered with {status}", count, "", note=f"in {2 * PAGES:g} s")
 
 
-def _read_pages(standing: Estate, token: str, end: float) -> Counter[int]:
+def _read_pages(installation: Installation, token: str, end: float) -> Counter[int]:
     statuses: Counter[int] = Counter()
-    with standing.line(token, source=ELSEWHERE) as line:
+    with installation.line(token, source=ELSEWHERE) as line:
         while time.monotonic() < end:
             try:
                 statuses[line.ask("GET", "/v1/nodes?limit=1000", **{"Accept-Encoding": "gzip"})[0]] += 1
@@ -241,52 +241,52 @@ def _read_pages(standing: Estate, token: str, end: float) -> Counter[int]:
     return statuses
 
 
-def _refusals(place: Place) -> Iterator[Row]:
+def _refusals(kind: DatabaseKind) -> Iterator[Row]:
     """A caller without a role is refused with long query strings, as fast as four connections go."""
-    with estate(place) as standing:
-        token = standing.mint.token("eve", [])
+    with new_installation(kind) as installation:
+        token = installation.mint.token("eve", [])
         end = time.monotonic() + FLOOD
-        with Watch(standing, "/v1/whoami") as watch, ThreadPoolExecutor(4) as pool:
-            sent = sum(pool.map(lambda _: _flood(standing, token, end), range(4)))
-        stored = _audit_bytes(standing)
-        with standing.line() as line:
+        with Watch(installation, "/v1/whoami") as watch, ThreadPoolExecutor(4) as pool:
+            requests = sum(pool.map(lambda _: _flood(installation, token, end), range(4)))
+        audit_bytes = _audit_bytes(installation)
+        with installation.line() as line:
             page = len(line.get("/v1/audit?limit=1000"))
-        note = f"{sent} requests in {FLOOD:g} s"
-        yield Row(f"{place.name}: audit grows by refusals", stored / FLOOD / 1000, "kB/s", note=note)
-        yield Row(f"{place.name}: page of 1,000 records afterwards", page / 1000, "kB")
-        yield from watch.rows(f"{place.name}: refusals")
+        note = f"{requests} requests in {FLOOD:g} s"
+        yield Row(f"{kind.name}: audit grows by refusals", audit_bytes / FLOOD / 1000, "kB/s", note=note)
+        yield Row(f"{kind.name}: page of 1,000 records afterwards", page / 1000, "kB")
+        yield from watch.rows(f"{kind.name}: refusals")
 
 
-def _flood(standing: Estate, token: str, end: float) -> int:
-    sent = 0
-    with standing.line(token) as line:
+def _flood(installation: Installation, token: str, end: float) -> int:
+    requests = 0
+    with installation.line(token) as line:
         while time.monotonic() < end:
             try:
                 line.ask("POST", f"/v1/tenants?q={QUERY}", {"name": "eve"})
             except (OSError, HTTPException):
                 line.close()
-            sent += 1
-    return sent
+            requests += 1
+    return requests
 
 
-def _audit_bytes(standing: Estate) -> int:
+def _audit_bytes(installation: Installation) -> int:
     length = sa.func.length(audit.c.subject) + sa.func.length(audit.c.details) + sa.func.length(audit.c.reason)
-    with standing.database.read() as connection:
+    with installation.database.read() as connection:
         return int(connection.execute(sa.select(sa.func.coalesce(sa.func.sum(length), 0))).scalar_one())
 
 
-def _foreign_lock(place: Place) -> Iterator[Row]:
+def _foreign_lock(kind: DatabaseKind) -> Iterator[Row]:
     """Another session holds the head of the audit while 40 writers wait for it."""
-    with estate(place) as standing:
-        with standing.line() as line:
+    with new_installation(kind) as installation:
+        with installation.line() as line:
             line.must("POST", "/v1/sites", {"name": "alps"})
-        with standing.database.engine.begin() as connection:
+        with installation.database.engine.begin() as connection:
             # Else PostgreSQL would end this idle session before the time is over.
             connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 0"))
             connection.execute(sa.text("SELECT * FROM audit_head FOR UPDATE"))
             end = time.monotonic() + LOCKED
-            with Watch(standing, "/v1/whoami") as watch, ThreadPoolExecutor(40) as pool:
-                answers = list(pool.map(lambda n: _write(standing, n), range(40)))
+            with Watch(installation, "/v1/whoami") as watch, ThreadPoolExecutor(40) as pool:
+                answers = list(pool.map(lambda n: _write(installation, n), range(40)))
                 while time.monotonic() < end:
                     time.sleep(0.1)
         took = [seconds for _, seconds in answers]
@@ -295,10 +295,10 @@ def _foreign_lock(place: Place) -> Iterator[Row]:
         yield Row("postgresql: a writer waits meanwhile, longest", max(took) * 1000, "ms", note=f"answers {counts}")
 
 
-def _write(standing: Estate, n: int) -> tuple[int, float]:
+def _write(installation: Installation, n: int) -> tuple[int, float]:
     start = time.monotonic()
     try:
-        with standing.line() as line:
+        with installation.line() as line:
             status, _ = line.ask("POST", "/v1/tenants", {"name": f"t{n}"})
     except (OSError, HTTPException):
         status = 0

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.callers import Outcome, Task, elsewhere
-from bench.figures import Row, median, number, quantile
-from bench.places import Place
-from bench.serving import Estate, estate
+from bench.database_kinds import DatabaseKind
+from bench.report import Row, median, number, quantile
+from bench.serving import Installation, new_installation
 from canton.domain.nodeset import nodeset
 
 CONNECTIONS = 64
@@ -31,29 +31,29 @@ class Usage:
     worker: float
 
 
-def run(places: Sequence[Place]) -> Iterator[Row]:
-    for place in places:
-        with estate(place) as standing:
-            outcome, usage = _measure(standing)
-            yield from _rows(place.name, outcome, usage)
+def run(kinds: Sequence[DatabaseKind]) -> Iterator[Row]:
+    for kind in kinds:
+        with new_installation(kind) as installation:
+            outcome, usage = _measure(installation)
+            yield from _rows(kind.name, outcome, usage)
 
 
-def _measure(standing: Estate) -> tuple[Outcome, Usage]:
-    names = standing.populate(NODES)
+def _measure(installation: Installation) -> tuple[Outcome, Usage]:
+    names = installation.populate(NODES)
     groups = tuple(nodeset.fold(names[n * GROUP : (n + 1) * GROUP]) for n in range(GROUPS))
     seconds = float(os.environ.get(SECONDS, "60"))
-    with standing.worker() as worker:
-        elsewhere(Task(standing.url, standing.admin, 1.0, 8, groups))  # statements are compiled once
-        before = standing.server.cpu(), worker.cpu()
-        outcome = elsewhere(Task(standing.url, standing.admin, seconds, CONNECTIONS, groups))
-        used = standing.server.cpu() - before[0], worker.cpu() - before[1]
+    with installation.worker() as worker:
+        elsewhere(Task(installation.url, installation.admin, 1.0, 8, groups))  # statements are compiled once
+        cpu_before = installation.server.cpu(), worker.cpu()
+        outcome = elsewhere(Task(installation.url, installation.admin, seconds, CONNECTIONS, groups))
+        used = installation.server.cpu() - cpu_before[0], worker.cpu() - cpu_before[1]
     if not outcome.operations and not outcome.errors:
         raise AssertionError("the worker carried nothing out, so it was not busy")
     return outcome, Usage(used[0] / outcome.seconds, used[1] / outcome.seconds)
 
 
 def _rows(name: str, outcome: Outcome, usage: Usage) -> Iterator[Row]:
-    every = [each for times in outcome.times.values() for each in times]
+    every = [duration for times in outcome.times.values() for duration in times]
     what = f"{name}: {CONNECTIONS} connections for {outcome.seconds:.0f} s"
     yield Row(f"{what}, requests", len(every) / outcome.seconds, "/s", note=f"server: {usage.server:.0%} of a CPU")
     yield Row(f"{what}, half within", median(every), "ms", note=_by_kind(outcome, 0.5))

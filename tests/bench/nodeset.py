@@ -18,7 +18,7 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP
 from ClusterShell.NodeSet import NodeSet as ClusterShell
 
 import canton
-from bench.figures import Row
+from bench.report import Row
 from canton.domain.nodeset import nodeset
 
 ROUNDS = 7

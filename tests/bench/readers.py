@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from bench.serving import Estate
+from bench.serving import Installation
 
 BATCH = 10
 """How many events are published at a time."""
@@ -18,7 +18,7 @@ _NUMBER = re.compile(rb'"n":(\d+)')
 
 
 class Reader(asyncio.Protocol):
-    """Keeps the number of every event; of the last of a batch, also when it came."""
+    """Keeps the number of every event, and for the last event of each batch the time of its arrival."""
 
     def __init__(self, request: bytes, *, reads: bool = True) -> None:
         self.request = request
@@ -36,10 +36,10 @@ class Reader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         whole, _, self._rest = (self._rest + data).rpartition(b"\n\n")
-        found = [int(each) for each in _NUMBER.findall(whole)]
-        self.numbers += found
+        numbers = [int(digits) for digits in _NUMBER.findall(whole)]
+        self.numbers += numbers
         now = time.monotonic()
-        self.came.update((n, now) for n in found if n % BATCH == BATCH - 1)
+        self.came.update((n, now) for n in numbers if n % BATCH == BATCH - 1)
         if not self.open.done():
             self._look_at_head(whole or self._rest)
 
@@ -59,9 +59,9 @@ class Reader(asyncio.Protocol):
 
 @dataclass
 class Readers:
-    """As many as wanted, each on a connection of its own."""
+    """Readers of events, each on its own connection."""
 
-    standing: Estate
+    installation: Installation
     all: list[Reader] = field(default_factory=list)
 
     async def join(self, count: int, *, reads: bool = True) -> list[Reader]:
@@ -76,10 +76,10 @@ class Readers:
         return joined
 
     async def _connect(self, *, reads: bool) -> Reader:
-        where = urlsplit(self.standing.url)
+        where = urlsplit(self.installation.url)
         request = (
             f"GET /v1/events HTTP/1.1\r\nHost: {where.netloc}\r\nAccept: text/event-stream\r\n"
-            f"Authorization: Bearer {self.standing.admin}\r\n\r\n"
+            f"Authorization: Bearer {self.installation.admin}\r\n\r\n"
         ).encode()
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if not reads:
@@ -99,7 +99,7 @@ class Readers:
 
 
 async def until(true: Callable[[], bool], seconds: float) -> None:
-    """Looks seldom: whoever asks often slows what it waits for."""
+    """Evaluate the condition every 0.1 s only: more frequent evaluation would slow the server down."""
     async with asyncio.timeout(seconds):
         while True:
             if true():

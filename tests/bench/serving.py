@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
-from bench.places import Place
+from bench.database_kinds import DatabaseKind
 from canton.domain.nodeset import nodeset
 from canton.store.database import Database
 from canton.store.schema import worker
@@ -47,7 +47,7 @@ folder = "{folder}"
 
 
 class Process:
-    """One that was started here, and is ended by its id."""
+    """A process that the benchmark started and stops by its id."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self.log = log
@@ -77,7 +77,7 @@ class Process:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> float:
-        """What it occupies now, in kB."""
+        """Resident memory now, in kB."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return next(float(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
 
@@ -102,8 +102,8 @@ class Line:
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
         raw = None if body is None else json.dumps(body).encode()
-        sent = {**self._headers, **headers, **({"Content-Type": "application/json"} if raw is not None else {})}
-        self._connection.request(method, path, raw, sent)
+        sent_headers = {**self._headers, **headers, **({"Content-Type": "application/json"} if raw is not None else {})}
+        self._connection.request(method, path, raw, sent_headers)
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 
@@ -121,7 +121,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class Installation:
     """A database, an issuer, and the configuration that joins them; ``url`` is the running server's."""
 
     database: Database
@@ -145,7 +145,7 @@ class Estate:
 
     @contextmanager
     def worker(self) -> Iterator[Process]:
-        """One that has signed on and waits for work."""
+        """A worker that has registered in the database and waits for work."""
         process = Process(["worker"], self.environment, self.folder / "worker.log")
         try:
             self._await_arrival(process)
@@ -164,7 +164,7 @@ class Estate:
         raise RuntimeError(f"the worker did not get ready; it said: {process.said()}")
 
     def populate(self, count: int) -> list[str]:
-        """A site with so many nodes, each with power to switch, and two tenants; by the API, as a site would."""
+        """Create a site with ``count`` nodes, whose power can be switched, and two tenants, through the API."""
         names = nodeset.expand("x[1000-1009]c[0-7]s[0-7]b[0-1]n[0-7]")[:count]
         for name in names:
             (self.folder / "power" / name).write_text("off")
@@ -172,32 +172,32 @@ class Estate:
             line.must("POST", "/v1/sites", {"name": SITE})
             for tenant in TENANTS:
                 line.must("POST", "/v1/tenants", {"name": tenant})
-            wanted = [{"xname": name, "nid": n, "state": "free"} for n, name in enumerate(names)]
-            line.must("POST", "/v1/nodes/import", {"site": SITE, "nodes": wanted})
+            node_rows = [{"xname": name, "nid": n, "state": "free"} for n, name in enumerate(names)]
+            line.must("POST", "/v1/nodes/import", {"site": SITE, "nodes": node_rows})
         return names
 
 
 @contextmanager
-def estate(
-    place: Place, api: str = "readers_each = 2000", tables: str = "", *, limited: bool = False
-) -> Iterator[Estate]:
-    """A server on a fresh database of this place; all of it is gone afterwards.
+def new_installation(
+    kind: DatabaseKind, api: str = "readers_each = 2000", tables: str = "", *, limited: bool = False
+) -> Iterator[Installation]:
+    """A server on a new database of this kind; all of it is deleted afterwards.
 
     ``api`` are further lines of the configuration's table of that name, ``tables`` are further tables. Principals may
     ask as often as they like, unless they are ``limited`` to the rate that ships.
     """
     with ExitStack() as stack:
-        url, database = stack.enter_context(place.fresh())
+        url, database = stack.enter_context(kind.fresh())
         issuer = stack.enter_context(mint())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="canton-bench-")))
         power = folder / "power"
         power.mkdir()
         config = folder / "server.toml"
         config.write_text(_CONFIG.format(api=api, name=NAME, issuer=issuer.url, site=SITE, folder=power) + tables)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("CANTON_")}
-        environment = {**kept, "CANTON_CONFIG": str(config), "CANTON_DATABASE": url}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("CANTON_")}
+        environment = {**inherited, "CANTON_CONFIG": str(config), "CANTON_DATABASE": url}
         if not limited:
             environment["CANTON_API_RATE"] = "1000000"
         server = Process(["serve", "--json"], environment, folder / "serve.log")
         stack.callback(server.stop)
-        yield Estate(database, issuer, folder, environment, server, server.line()["url"])
+        yield Installation(database, issuer, folder, environment, server, server.line()["url"])

@@ -15,7 +15,7 @@ from canton.cli.session import contexts
 from canton.cli.session import paths as places
 from cli.running import Ran, Run
 from client import samples
-from client.scripted import Reply, Script, serving
+from client.scripted_server import Reply, Script, serving
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def canton(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         monkeypatch.setattr(sys, "argv", ["canton", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
         status = main()
-        said = capsys.readouterr()
-        return Ran(status, said.out, said.err)
+        captured = capsys.readouterr()
+        return Ran(status, captured.out, captured.err)
 
     return run
 

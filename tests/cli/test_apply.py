@@ -10,7 +10,7 @@ import pytest
 from canton.domain.harmless import is_harmless
 from cli.running import Run
 from client import samples
-from client.scripted import Reply, Script, items, problem
+from client.scripted_server import Reply, Script, items, problem
 
 FILE = """
 sites:
@@ -76,7 +76,7 @@ class TestDiff:
     def test_different_is_1(self, canton: Run, script: Script, file: str) -> None:
         absent(script)
         assert canton("diff", "-f", file) == (1, ALL, "")
-        assert {asked.method for asked in script.asked} == {"GET"}
+        assert {request.method for request in script.requests} == {"GET"}
 
     @pytest.mark.parametrize(
         ("reply", "status"), [(problem(403, "forbidden", "no"), 4), (problem(500, "needs-human", "no"), 2)]
@@ -87,7 +87,7 @@ class TestDiff:
         assert canton("diff", "-f", file).status == status
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("tenant: []", 'the file: unknown key "tenant"; did you mean "tenants"?'),
             ("tenants: [{nam: psi}]", "tenants[0] has no name"),
@@ -107,11 +107,13 @@ class TestDiff:
             ("!!python/object/apply:os.system [id]", "neither YAML nor JSON"),
         ],
     )
-    def test_a_mistake_is_named_and_nothing_is_asked(self, canton: Run, script: Script, text: str, said: str) -> None:
+    def test_a_mistake_is_named_and_nothing_is_asked(
+        self, canton: Run, script: Script, text: str, message: str
+    ) -> None:
         ran = canton("diff", "-f", "-", stdin=text)
         assert ran.status == 2
-        assert said in ran.err
-        assert script.asked == []
+        assert message in ran.err
+        assert script.requests == []
 
     @pytest.mark.parametrize("invisible", ["\u3164", "\u2800", "\u034f", "\ufe0f", "\U000e0100", "\u202e"])
     def test_a_name_that_shows_as_another_is_refused(self, canton: Run, script: Script, invisible: str) -> None:
@@ -128,14 +130,14 @@ class TestApply:
         absent(script)
         ran = canton("apply", "-f", file, "--reason", "spring")
         assert (ran.status, ran.out, ran.err) == (0, ALL, "canton: made 4 changes\n")
-        changes = [asked for asked in script.asked if asked.method != "GET"]
-        assert [asked.line for asked in changes] == [
+        changes = [request for request in script.requests if request.method != "GET"]
+        assert [request.line for request in changes] == [
             "POST /v1/sites",
             "POST /v1/tenants",
             "PUT /v1/tenants/psi/quota",
             "POST /v1/bindings",
         ]
-        assert {asked.headers["canton-reason"] for asked in changes} == {"spring"}
+        assert {request.headers["canton-reason"] for request in changes} == {"spring"}
 
     def test_nothing_to_do_is_success(self, canton: Run, script: Script, file: str) -> None:
         there(script)
@@ -161,7 +163,7 @@ class TestApply:
             "~ tenant psi member cscs:alice tenant-admin until 2027-01-01T00:00:00+00:00 (earlier: now without end)",
             "+ tenant psi member cscs:bob r",
         ]
-        assert "DELETE" not in {asked.method for asked in script.asked}
+        assert "DELETE" not in {request.method for request in script.requests}
 
     def test_a_failure_half_way_says_how_far_it_came(self, canton: Run, script: Script, file: str) -> None:
         absent(script)
@@ -175,7 +177,7 @@ class TestApply:
         ran = canton("apply", "-f", file, "--dry-run")
         assert (ran.status, ran.out) == (0, ALL)
         assert "nothing was changed; without --dry-run there would be 4 changes" in ran.err
-        assert {asked.method for asked in script.asked} == {"GET"}
+        assert {request.method for request in script.requests} == {"GET"}
 
 
 MEMBER = "tenants: [{name: psi, members: [{subject: 'SUBJECT', role: ROLE}]}]"
@@ -213,7 +215,7 @@ def test_everything_is_checked_before_the_first_change(
     assert ran.status == 2
     assert message in ran.err
     assert "nothing was done" in ran.err
-    assert {asked.method for asked in script.asked} <= {"GET"}
+    assert {request.method for request in script.requests} <= {"GET"}
 
 
 @pytest.mark.parametrize("command", ["apply", "diff"])
@@ -223,7 +225,7 @@ def test_what_is_not_yours_to_do_is_known_before(canton: Run, script: Script, fi
     ran = canton(command, "-f", file)
     assert ran.status == 4
     assert "you may not tenant.create: no role" in ran.err
-    assert {asked.method for asked in script.asked} == {"GET"}
+    assert {request.method for request in script.requests} == {"GET"}
 
 
 SHORTER = """
@@ -237,7 +239,7 @@ tenants:
 def judging(script: Script, **by_permission: Mapping[str, object]) -> None:
     """The server answers ``can-i`` by what is asked; the steps of SHORTER ask in this order."""
     order = ("site_update", "member_grant", "member_revoke")
-    script.on("GET /v1/can-i", *(Reply(body={**ALLOWED, **by_permission.get(each, {})}) for each in order))
+    script.on("GET /v1/can-i", *(Reply(body={**ALLOWED, **by_permission.get(permission, {})}) for permission in order))
 
 
 class TestAnEarlierEnd:
@@ -250,17 +252,17 @@ class TestAnEarlierEnd:
         ran = canton("apply", "-f", "-", "--reason", "contract ends", stdin=SHORTER)
         assert ran.status == 0
         assert "member cscs:alice tenant-admin until 2099-01-01T00:00:00+00:00 (earlier: now without end)" in ran.out
-        asked = [each.query["permission"] for each in script.asked if each.line == "GET /v1/can-i"]
-        assert asked == ["site.update", "member.grant", "member.revoke"]
+        permissions = [request.query["permission"] for request in script.requests if request.line == "GET /v1/can-i"]
+        assert permissions == ["site.update", "member.grant", "member.revoke"]
 
     def test_that_is_later_is_a_grant_of_the_role(self, canton: Run, script: Script) -> None:
         there(script)
         script.on("GET /v1/bindings", items(samples.binding(until="2030-01-01T00:00:00Z")))
         assert canton("diff", "-f", "-", stdin=SHORTER).status == 1
-        asked = [each.query for each in script.asked if each.line == "GET /v1/can-i"]
+        queries = [request.query for request in script.requests if request.line == "GET /v1/can-i"]
         until = "2099-01-01T00:00:00+00:00"
-        assert asked[1] == {"permission": "member.grant", "tenant": "psi", "role": "tenant-admin", "until": until}
-        assert len(asked) == 2
+        assert queries[1] == {"permission": "member.grant", "tenant": "psi", "role": "tenant-admin", "until": until}
+        assert len(queries) == 2
 
     @pytest.mark.parametrize("command", [["apply"], ["apply", "--dry-run"], ["diff"]])
     def test_without_the_permission_stops_first(self, canton: Run, script: Script, command: list[str]) -> None:
@@ -269,7 +271,7 @@ class TestAnEarlierEnd:
         ran = canton(*command, "-f", "-", stdin=SHORTER)
         assert ran.status == 4
         assert "nothing was done\n  you may not member.revoke: no role" in ran.err
-        assert {asked.method for asked in script.asked} == {"GET"}
+        assert {request.method for request in script.requests} == {"GET"}
 
     @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
     def test_without_a_reason_stops_first(self, canton: Run, script: Script, dry: list[str]) -> None:
@@ -278,7 +280,7 @@ class TestAnEarlierEnd:
         ran = canton("apply", "-f", "-", *dry, stdin=SHORTER)
         assert ran.status == 2
         assert "nothing was done\n  member.revoke is recorded with its reason; say why with --reason" in ran.err
-        assert {asked.method for asked in script.asked} == {"GET"}
+        assert {request.method for request in script.requests} == {"GET"}
 
     @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
     @pytest.mark.parametrize("permission", ["site_update", "member_revoke"])
@@ -290,7 +292,7 @@ class TestAnEarlierEnd:
         waiting = "~ site alps description" if permission == "site_update" else "~ tenant psi member cscs:alice"
         assert f"nothing was done\n  {waiting}" in ran.err
         assert f"{permission.replace('_', '.')} takes two persons" in ran.err
-        assert {asked.method for asked in script.asked} == {"GET"}
+        assert {request.method for request in script.requests} == {"GET"}
 
     def test_diff_shows_it_and_says_what_apply_would_want(self, canton: Run, script: Script) -> None:
         there(script)

@@ -27,9 +27,9 @@ def canton(
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["canton", "audit", *arguments, "--database", database_url])
         status = main()
-        said = capsys.readouterr()
+        captured = capsys.readouterr()
         # Which database it was is the matter of test_which_database.py.
-        return status, said.out, re.sub(r"\Adatabase .*, chosen by .*\n", "", said.err)
+        return status, captured.out, re.sub(r"\Adatabase .*, chosen by .*\n", "", captured.err)
 
     return run
 

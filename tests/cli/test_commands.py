@@ -11,12 +11,12 @@ import pytest
 from canton import __version__
 from cli.running import Run
 from client import samples
-from client.scripted import Reply, Script, items, problem
+from client.scripted_server import Reply, Script, items, problem
 
 
 class Read(NamedTuple):
     line: str
-    asked: str
+    request_line: str
     query: dict[str, str]
     reply: Reply
     printed: str
@@ -24,10 +24,10 @@ class Read(NamedTuple):
 
 class Change(NamedTuple):
     line: str
-    asked: str
+    request_line: str
     body: Any
     reply: Reply
-    said: str
+    message: str
 
 
 READS = [
@@ -119,13 +119,13 @@ READS = [
 
 @pytest.mark.parametrize("case", READS, ids=[case.line for case in READS])
 def test_reading(canton: Run, script: Script, case: Read) -> None:
-    script.on(case.asked, case.reply)
+    script.on(case.request_line, case.reply)
     ran = canton(*case.line.split())
     assert (ran.status, ran.err) == (0, "")
     assert case.printed in ran.out
     # Whether a worker is there is asked about an operation that is not over.
-    [request] = [asked for asked in script.asked if asked.line != "GET /readyz"]
-    assert request.line == case.asked
+    [request] = [sent_request for sent_request in script.requests if sent_request.line != "GET /readyz"]
+    assert request.line == case.request_line
     assert {name: value for name, value in request.query.items() if name != "limit"} == case.query
     assert request.headers["authorization"] == "Bearer secret-token"
     assert "idempotency-key" not in request.headers
@@ -133,7 +133,7 @@ def test_reading(canton: Run, script: Script, case: Read) -> None:
 
 @pytest.mark.parametrize("case", READS, ids=[case.line for case in READS])
 def test_json_is_the_body_of_the_api(canton: Run, script: Script, case: Read) -> None:
-    script.on(case.asked, case.reply)
+    script.on(case.request_line, case.reply)
     ran = canton(*case.line.split(), "-o", "json")
     assert json.loads(ran.out) == case.reply.body
 
@@ -329,12 +329,12 @@ def look_ups(script: Script) -> None:
 @pytest.mark.parametrize("case", CHANGES, ids=[case.line for case in CHANGES])
 def test_changing(canton: Run, script: Script, case: Change) -> None:
     look_ups(script)
-    script.on(case.asked, case.reply)
+    script.on(case.request_line, case.reply)
     ran = canton(*case.line.split(), "--reason", "Grüße, 17%")
     assert ran.status == 0, ran.err
-    assert case.said in ran.err
+    assert case.message in ran.err
     request = script.last
-    assert (request.line, request.body) == (case.asked, case.body)
+    assert (request.line, request.body) == (case.request_line, case.body)
     assert request.headers["canton-reason"] == "Gr%C3%BC%C3%9Fe%2C 17%25"
     assert len(request.headers["idempotency-key"]) == 32
 
@@ -346,7 +346,7 @@ def test_a_read_only_context_changes_nothing(canton: Run, context: Script, line:
     ran = canton(*line.split(), "--reason", "r", stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
     assert ran.status == 4
     assert "the context alps is read_only" in ran.err
-    assert {asked.method for asked in context.asked} <= {"GET"}
+    assert {request.method for request in context.requests} <= {"GET"}
 
 
 def test_a_read_only_context_still_plans(canton: Run, context: Script) -> None:
@@ -411,7 +411,7 @@ def test_quiet_prints_the_id_alone(canton: Run, script: Script) -> None:
 def test_a_quota_that_is_no_count_is_refused_in_words(canton: Run, script: Script, number: str) -> None:
     ran = canton("quota", "set", "psi", "--nodes", number)
     assert f"'{number}' is not a whole number from 0 to 999999999; write none for no limit" in ran.err
-    assert (ran.status, script.asked) == (2, [])
+    assert (ran.status, script.requests) == (2, [])
 
 
 def test_a_quota_is_set_against_the_version_that_was_read(canton: Run, script: Script) -> None:
@@ -431,7 +431,7 @@ def test_a_member_is_removed_by_name(canton: Run, script: Script) -> None:
         "",
         "canton: cscs:alice is no longer tenant-admin in psi\ncanton: cscs:alice is no longer tenant-viewer in psi\n",
     )
-    assert script.asked[0].query == {"tenant": "psi", "subject": "cscs:alice", "limit": "1000"}
+    assert script.requests[0].query == {"tenant": "psi", "subject": "cscs:alice", "limit": "1000"}
     assert script.lines()[1:] == ["DELETE /v1/bindings/bd_1", "DELETE /v1/bindings/bd_2"]
 
 
@@ -524,8 +524,8 @@ class TestApproval:
 
     def test_a_refusal_ends_the_wait(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", self.needed)
-        refused = samples.approval("refused", decided_reason="not before Monday")
-        script.on("GET /v1/approvals/ap_1", Reply(body=refused))
+        refused_approval = samples.approval("refused", decided_reason="not before Monday")
+        script.on("GET /v1/approvals/ap_1", Reply(body=refused_approval))
         ran = canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval")
         assert ran.status == 4
         assert "approval ap_1 is refused: not before Monday" in ran.err
@@ -537,7 +537,7 @@ class TestHabits:
         assert canton("tenants", "list", "-q") == (0, "psi\n", "")
 
     @pytest.mark.parametrize(
-        ("typed", "meant"),
+        ("typed", "corrected"),
         [
             (["get", "tenants", "-q"], "canton tenant list -q"),
             (["get", "tenant", "psi", "-q"], "canton tenant show psi -q"),
@@ -545,11 +545,11 @@ class TestHabits:
         ],
     )
     def test_a_verb_before_its_noun_is_understood(
-        self, canton: Run, script: Script, typed: list[str], meant: str
+        self, canton: Run, script: Script, typed: list[str], corrected: str
     ) -> None:
         script.on("GET /v1/tenants", items(samples.tenant()))
         script.on("GET /v1/tenants/psi", Reply(body=samples.tenant()))
-        assert canton(*typed) == (0, "psi\n", f"canton: the noun comes first here: {meant}\n")
+        assert canton(*typed) == (0, "psi\n", f"canton: the noun comes first here: {corrected}\n")
 
     def test_global_options_stand_before_or_after(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/operations", items(samples.operation()))
@@ -568,7 +568,7 @@ class TestHabits:
         script.on("GET /v1/operations", items(samples.operation()))
         canton("operation", "list")
         canton("operation", "list", "-A")
-        assert [asked.query.get("tenant") for asked in script.asked] == ["psi", None]
+        assert [request.query.get("tenant") for request in script.requests] == ["psi", None]
 
 
 class TestVerbosity:
@@ -594,8 +594,8 @@ class TestVersion:
         ran = canton("version")
         assert (ran.status, ran.err) == (0, "")
         assert ran.out == f"client  {__version__}\nserver  0.2.0  {script.url}\n"
-        told = json.loads(canton("version", "-o", "json").out)
-        assert told == {"client": __version__, "server": "0.2.0", "url": script.url}
+        versions = json.loads(canton("version", "-o", "json").out)
+        assert versions == {"client": __version__, "server": "0.2.0", "url": script.url}
 
     def test_without_a_server(self, canton: Run) -> None:
         assert canton("version") == (0, f"client  {__version__}\n", "")
@@ -636,7 +636,7 @@ def test_a_role_is_shown_with_its_permissions(canton: Run, script: Script) -> No
 def test_a_node_is_shown_by_its_number(canton: Run, script: Script) -> None:
     script.on("GET /v1/nodes", items(samples.node()))
     assert json.loads(canton("node", "show", "nid000001", "-o", "json").out) == samples.node()
-    assert script.asked[-1].query["nodeset"] == "nid000001"
+    assert script.requests[-1].query["nodeset"] == "nid000001"
 
 
 class TestSince:
@@ -654,19 +654,19 @@ class TestSince:
         path = {"event": "events", "audit": "audit", "operation": "operations"}[noun]
         item = {"event": samples.event, "audit": samples.record, "operation": samples.operation}[noun]()
         script.on(f"GET /v1/{path}", items(item))
-        for when, sent in [
+        for when, expected in [
             ("2026-11-15", "2026-11-15T00:00:00.000000Z"),
             ("2026-11-15T18:00:00+01:00", "2026-11-15T17:00:00.000000Z"),
         ]:
             assert canton(noun, "list", "--since", when).status == 0
-            assert script.last.query["since"] == sent
-        before = datetime.now(UTC) - timedelta(hours=1, seconds=5)
+            assert script.last.query["since"] == expected
+        an_hour_ago = datetime.now(UTC) - timedelta(hours=1, seconds=5)
         assert canton(noun, "list", "--since", "1h").status == 0
         sent_at = datetime.fromisoformat(script.last.query["since"])
-        assert before < sent_at < datetime.now(UTC) - timedelta(minutes=59)
+        assert an_hour_ago < sent_at < datetime.now(UTC) - timedelta(minutes=59)
 
     @pytest.mark.parametrize("when", ["yesterday", "2026-11-15T18:00:00", "1y", ""])
     def test_what_is_no_time_reaches_no_server(self, canton: Run, script: Script, when: str) -> None:
         ran = canton("event", "list", "--since", when)
         assert ran.status == 2
-        assert script.asked == []
+        assert script.requests == []

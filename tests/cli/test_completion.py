@@ -13,7 +13,7 @@ import pytest
 from canton.cli.session import contexts
 from canton.cli.session import paths as places
 from client import samples
-from client.scripted import Script, items
+from client.scripted_server import Script, items
 
 
 def complete(words: str, *options: str) -> tuple[list[str], str]:
@@ -74,16 +74,16 @@ def test_they_are_kept_for_half_a_minute(names: Script, home: Path) -> None:
     complete("canton tenant show ps")
     names.on("GET /v1/tenants", items(samples.tenant("psx")))
     assert complete("canton tenant show ps")[0] == ["psi", "psycho"]
-    assert len(names.asked) == 1
-    [kept] = (home / "cache/canton").glob("*tenants.json")
+    assert len(names.requests) == 1
+    [cache_file] = (home / "cache/canton").glob("*tenants.json")
     old = time.time() - 31
-    os.utime(kept, (old, old))
+    os.utime(cache_file, (old, old))
     assert complete("canton tenant show ps")[0] == ["psx"]
 
 
 def test_another_caller_s_names_are_not_shown(names: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     complete("canton tenant show ps")
-    monkeypatch.setenv("CANTON_TOKEN", "somebody else")
+    monkeypatch.setenv("CANTON_TOKEN", "another person")
     names.on("GET /v1/tenants", items(samples.tenant("cscs")))
     assert complete("canton tenant show ")[0] == ["cscs"]
 

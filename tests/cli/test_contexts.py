@@ -13,7 +13,7 @@ from canton.cli.session.session import Session
 from canton.client import credentials as keeping
 from cli.running import Run
 from client import samples
-from client.scripted import Reply, Script, items
+from client.scripted_server import Reply, Script, items
 
 
 def user_file(home: Path, text: str) -> Path:
@@ -54,7 +54,7 @@ class TestOrder:
         context.on("GET /v1/whoami", Reply(body=samples.whoami()))
         canton("whoami")
         canton("whoami", "--server", context.url.replace("127.0.0.1", "localhost"))
-        assert [asked.headers.get("authorization") for asked in context.asked] == ["Bearer mine", None]
+        assert [request.headers.get("authorization") for request in context.requests] == ["Bearer mine", None]
 
     @pytest.mark.usefixtures("context")
     def test_an_unknown_context_names_the_nearest(self, canton: Run) -> None:
@@ -65,7 +65,7 @@ class TestOrder:
 
 class TestFile:
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ('curent = "a"', 'unknown key "curent"; did you mean "current"?'),
             ('[contexts.a]\nserve = "x"', '[contexts.a] unknown key "serve"; did you mean "server"?'),
@@ -76,11 +76,11 @@ class TestFile:
             ("a = = b", "is not TOML"),
         ],
     )
-    def test_a_mistake_is_named_with_its_place(self, canton: Run, home: Path, text: str, said: str) -> None:
+    def test_a_mistake_is_named_with_its_place(self, canton: Run, home: Path, text: str, message: str) -> None:
         path = user_file(home, text)
         ran = canton("context", "list")
         assert (ran.status, ran.out) == (2, "")
-        assert said in ran.err
+        assert message in ran.err
         assert str(path) in ran.err
 
     def test_editing_leaves_comments_and_the_rest_alone(self, home: Path) -> None:
@@ -144,8 +144,8 @@ class TestCommands:
         canton("context", "set", "daint", "--server", "https://d", "--read-only")
         assert "already in use" in canton("context", "use", "alps").err
         assert canton("context", "use", "daint").status == 0
-        told = json.loads(canton("context", "list", "-o", "json").out)["items"]
-        assert [(each["name"], each["current"], each["read_only"]) for each in told] == [
+        rows = json.loads(canton("context", "list", "-o", "json").out)["items"]
+        assert [(row["name"], row["current"], row["read_only"]) for row in rows] == [
             ("alps", False, False),
             ("daint", True, True),
         ]
@@ -179,8 +179,8 @@ class TestCommands:
         context.on("GET /v1/whoami", Reply(body=samples.whoami()))
         assert canton("login", "--token-stdin", stdin="hush-token\n").status == 0
         assert "hush-token" not in (home / "config/canton/config.toml").read_text()
-        kept = home / "state/canton/credentials/alps.json"
-        assert kept.stat().st_mode & 0o777 == 0o600
+        credentials_file = home / "state/canton/credentials/alps.json"
+        assert credentials_file.stat().st_mode & 0o777 == 0o600
         context.on("GET /v1/tenants", items())
         canton("tenant", "list")
         assert context.last.headers["authorization"] == "Bearer hush-token"

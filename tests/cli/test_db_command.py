@@ -27,9 +27,9 @@ def canton(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["canton", *arguments])
         status = main()
-        said = capsys.readouterr()
+        captured = capsys.readouterr()
         # Which database it was is the matter of test_which_database.py.
-        return status, said.out, re.sub(r"\Adatabase .*, chosen by .*\n", "", said.err)
+        return status, captured.out, re.sub(r"\Adatabase .*, chosen by .*\n", "", captured.err)
 
     return run
 
@@ -44,8 +44,8 @@ def test_upgrade_creates_and_says_from_where_to_where(canton: Run, empty_databas
 def test_upgrade_says_what_waits_for_the_new_release(
     canton: Run, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = migrate.Upgrade(HEAD, HEAD, "0002_post_rest")
-    monkeypatch.setattr(migrate, "upgrade", lambda _database, phase: done if phase == "pre" else None)
+    outcome = migrate.Upgrade(HEAD, HEAD, "0002_post_rest")
+    monkeypatch.setattr(migrate, "upgrade", lambda _database, phase: outcome if phase == "pre" else None)
     assert canton("db", "upgrade", "--phase", "pre", "--database", empty_database_url) == (
         0,
         f"already at {HEAD}, nothing to do\n"
@@ -105,9 +105,9 @@ def test_check_has_one_line_per_check(canton: Run, database: Database, database_
 def failures(canton: Run, url: str) -> dict[str, str]:
     """What ``db check`` complains of."""
     status, out, _ = canton("db", "check", "--database", url)
-    found = dict(re.findall(r"^FAILED  (.{14})(.*)$", out, re.MULTILINE))
-    assert status == (1 if found else 0)
-    return {name.strip(): text for name, text in found.items()}
+    failed_checks = dict(re.findall(r"^FAILED  (.{14})(.*)$", out, re.MULTILINE))
+    assert status == (1 if failed_checks else 0)
+    return {name.strip(): text for name, text in failed_checks.items()}
 
 
 def test_check_finds_that_nothing_can_be_written(canton: Run, database: Database, database_url: str) -> None:
@@ -133,9 +133,9 @@ def test_check_finds_an_empty_database(canton: Run, empty_database: Database, em
 def test_check_finds_a_changed_table(canton: Run, database: Database, database_url: str) -> None:
     with database.write() as connection:
         connection.exec_driver_sql("ALTER TABLE tenant ADD COLUMN motto VARCHAR")
-    found = failures(canton, database_url)
-    assert found.keys() == {"tables"}
-    assert "remove_column tenant motto" in found["tables"]
+    failed_checks = failures(canton, database_url)
+    assert failed_checks.keys() == {"tables"}
+    assert "remove_column tenant motto" in failed_checks["tables"]
 
 
 def test_check_goes_on_after_a_missing_table(canton: Run, database: Database, database_url: str) -> None:
@@ -148,18 +148,18 @@ def test_check_finds_a_missing_guard(canton: Run, database: Database, database_u
     off = "ALTER TABLE event DISABLE TRIGGER USER" if database.is_postgresql else "DROP TRIGGER event_refuses_update"
     with database.write() as connection:
         connection.exec_driver_sql(off)
-    found = failures(canton, database_url)
-    assert found.keys() == {"guards"}
-    assert "event_refuses" in found["guards"]
+    failed_checks = failures(canton, database_url)
+    assert failed_checks.keys() == {"guards"}
+    assert "event_refuses" in failed_checks["guards"]
 
 
 def test_check_finds_a_broken_audit(canton: Run, database: Database, database_url: str) -> None:
     with database.write() as connection:
         audit.append(connection, actor="a", action="b", subject="c", reason="d", details={})
         connection.execute(sa.update(schema.audit_head).values(hash="forged"))
-    found = failures(canton, database_url)
-    assert found.keys() == {"audit"}
-    assert "record 1" in found["audit"]
+    failed_checks = failures(canton, database_url)
+    assert failed_checks.keys() == {"audit"}
+    assert "record 1" in failed_checks["audit"]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
@@ -167,13 +167,13 @@ def test_check_finds_references_to_nothing(canton: Run, database: Database, data
     raw = database.engine.raw_connection()
     cursor = raw.cursor()
     cursor.execute("PRAGMA foreign_keys = OFF")
-    cursor.execute("INSERT INTO node (xname, state, tenant, changed_at) VALUES ('x0', 'free', 'nobody', 0)")
+    cursor.execute("INSERT INTO node (xname, state, tenant, changed_at) VALUES ('x0', 'free', 'absent', 0)")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.close()
     raw.close()
-    found = failures(canton, database_url)
-    assert found.keys() == {"foreign keys"}
-    assert "node row 1 → tenant" in found["foreign keys"]
+    failed_checks = failures(canton, database_url)
+    assert failed_checks.keys() == {"foreign keys"}
+    assert "node row 1 → tenant" in failed_checks["foreign keys"]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
@@ -198,9 +198,9 @@ def test_check_finds_a_server_that_is_too_old(canton: Run, database_url: str, mo
 
 
 def test_check_says_that_nobody_answers_and_hides_the_password(canton: Run) -> None:
-    found = failures(canton, "postgresql://canton:sesame@127.0.0.1:1/canton")
-    assert found.keys() == {"answers"}
-    assert "canton:(hidden)@127.0.0.1" in found["answers"]
+    failed_checks = failures(canton, "postgresql://canton:sesame@127.0.0.1:1/canton")
+    assert failed_checks.keys() == {"answers"}
+    assert "canton:(hidden)@127.0.0.1" in failed_checks["answers"]
 
 
 def test_check_waits_for_the_last_revisions(canton: Run, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_no_command_prints_a_password(canton: Run, command: tuple[str, ...], sec
 def test_the_help_of_backup_says_how_to_restore_and_what_would_spoil_it(canton: Run) -> None:
     """It is read when the database is gone; nothing else on the command line speaks of restoring."""
     assert "canton db backup --help" in canton("db", "--help")[1]
-    told = " ".join(canton("db", "backup", "--help")[1].split())
-    assert "stop every server and worker" in told
-    assert "remove the database with its -wal and -shm" in told
-    assert "pg_restore" in told
+    help_text = " ".join(canton("db", "backup", "--help")[1].split())
+    assert "stop every server and worker" in help_text
+    assert "remove the database with its -wal and -shm" in help_text
+    assert "pg_restore" in help_text

@@ -12,7 +12,7 @@ from canton.client import credentials
 from canton.policy.permissions import PERMISSIONS
 from cli.running import Run
 from client import samples
-from client.scripted import Reply, Script, items, problem
+from client.scripted_server import Reply, Script, items, problem
 
 ATTENTION = samples.attention(*(samples.failed(n, f"x1000c0s0b0n{n}", f"BMC {n} does not answer") for n in range(2)))
 CHOICES = [
@@ -145,8 +145,8 @@ def test_a_mistake_that_many_rows_share_is_named_once(canton: Run, script: Scrip
 
 def invalid(*errors: tuple[str, str]) -> Reply:
     wrong = [{"where": where, "what": what} for where, what in errors]
-    listed = "; ".join(f"{where}: {what}" for where, what in errors)
-    detail = f"the request is not valid: {listed}. Correct it and send it again"
+    mistakes = "; ".join(f"{where}: {what}" for where, what in errors)
+    detail = f"the request is not valid: {mistakes}. Correct it and send it again"
     return problem(400, "invalid-request", detail, errors=wrong)
 
 
@@ -155,7 +155,7 @@ STATES = "Input should be 'discovered', 'free', 'assigned' or 'quarantined'"
 
 class TestARefusalInTheWordsOfTheCommandLine:
     @pytest.mark.parametrize(
-        ("line", "asked", "reply", "said"),
+        ("line", "request_line", "reply", "message"),
         [
             (
                 "node list --selector state=fre",
@@ -202,11 +202,11 @@ class TestARefusalInTheWordsOfTheCommandLine:
         ],
     )
     def test_names_the_option_and_the_nearest(
-        self, canton: Run, script: Script, line: str, asked: str, reply: Reply, said: str
+        self, canton: Run, script: Script, line: str, request_line: str, reply: Reply, message: str
     ) -> None:
-        script.on(asked, reply)
+        script.on(request_line, reply)
         ran = canton(*line.split())
-        assert (ran.status, ran.err) == (2, f"canton: {said}\n")
+        assert (ran.status, ran.err) == (2, f"canton: {message}\n")
 
     def test_names_the_variable_that_holds_the_token(
         self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch
@@ -219,7 +219,7 @@ class TestARefusalInTheWordsOfTheCommandLine:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("power on x1", "The noun comes first here: canton node power on x1"),
         ("suspend psi", "The noun comes first here: canton tenant suspend psi"),
@@ -228,10 +228,10 @@ class TestARefusalInTheWordsOfTheCommandLine:
         ("node list --selector", "Option '--selector' requires an argument.\nTry: canton node list --help"),
     ],
 )
-def test_a_mistyped_command_is_answered_with_the_one_that_is_meant(canton: Run, typed: str, said: str) -> None:
+def test_a_mistyped_command_is_answered_with_the_one_that_is_meant(canton: Run, typed: str, message: str) -> None:
     ran = canton(*typed.split())
     assert ran.status == 2
-    assert ran.err.startswith(f"canton: {said}\n")
+    assert ran.err.startswith(f"canton: {message}\n")
 
 
 def test_https_to_a_plain_server_says_so(canton: Run, script: Script) -> None:

@@ -40,9 +40,9 @@ def test_the_offline_commands_are_there() -> None:
 @pytest.mark.parametrize("page", list(PAGES), ids=" ".join)
 def test_every_page_says_what_it_does_and_shows_an_example(page: tuple[str, ...]) -> None:
     text = run(*page, "--help")
-    usage, said, *_ = text.split("\n\n")
+    usage, summary, *_ = text.split("\n\n")
     assert usage.startswith(" ".join(["Usage: canton", *page]))
-    assert said.endswith("."), "a sentence follows the usage"
+    assert summary.endswith("."), "a sentence follows the usage"
     _, _, examples = text.rpartition("\n  Example")
     assert " ".join(["canton", *page]).strip() in examples
     assert max(map(len, text.splitlines())) <= 80
@@ -60,7 +60,7 @@ def test_a_dry_run_needs_no_reason(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     for options, said in (([], "node assign needs a reason: add --reason '…'"), (["--dry-run"], "no tenant is named")):
         monkeypatch.setattr(sys, "argv", ["canton", "node", "assign", "x1", *options, "--server", "http://127.0.0.1:9"])
         assert main() == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("page", [path for path in PAGES if PAGES[path].commands], ids=" ".join)
@@ -76,9 +76,9 @@ def test_a_list_of_commands_says_each_in_a_whole_sentence(page: tuple[str, ...])
 def test_the_root_page_groups_the_commands_by_where_they_run() -> None:
     blocks = [block.splitlines() for block in run("--help").split("\n\n")]
     for section in {entry.section for entry in COMMANDS.values()}:
-        [listed] = [lines for title, *lines in blocks if title == f"{section}:"]
-        told = [tuple(line.split(maxsplit=1)) for line in listed]
-        assert told == [(name, it.help) for name, it in COMMANDS.items() if it.section == section]
+        [section_lines] = [lines for title, *lines in blocks if title == f"{section}:"]
+        commands = [tuple(line.split(maxsplit=1)) for line in section_lines]
+        assert commands == [(name, it.help) for name, it in COMMANDS.items() if it.section == section]
 
 
 def test_short_help_is_help() -> None:
@@ -107,8 +107,8 @@ def test_an_unknown_command_suggests_the_nearest(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["canton", typed])
     assert main() == 2
-    said = f"canton: No such command '{typed}'. Did you mean '{nearest}'?\nTry: canton --help\n"
-    assert capsys.readouterr() == ("", said)
+    message = f"canton: No such command '{typed}'. Did you mean '{nearest}'?\nTry: canton --help\n"
+    assert capsys.readouterr() == ("", message)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_every_command_and_flag_is_in_the_reference(page: tuple[str, ...]) -> No
     assert title in REFERENCE, "run: make docs"
     _, _, section = REFERENCE.partition(f"# {title}")
     section = section.partition("\n#")[0]
-    listed = run(*page, "--help").partition("Options:")[2].partition("\n\n")[0]
-    flags = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", listed, re.MULTILINE)
+    options = run(*page, "--help").partition("Options:")[2].partition("\n\n")[0]
+    flags = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", options, re.MULTILINE)
     assert [flag for flag in flags if f"{flag}" not in section] == []
     assert flags
 

@@ -17,20 +17,20 @@ from canton.cli.session import paths as places
 from canton.client import credentials as keeping
 from cli.running import Run
 from client import samples
-from client.scripted import Asked, Reply, Script, problem
+from client.scripted_server import RecordedRequest, Reply, Script, problem
 
 
 @pytest.fixture
 def issuer(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
-    """The server is its own issuer, and nobody is logged in."""
+    """The server is its own issuer, and there is no login."""
     monkeypatch.delenv("CANTON_TOKEN")
     monkeypatch.delenv("CANTON_SERVER")
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
     login = {"issuer": f"{script.url}/issuer", "client_id": "canton-cli", "audience": "canton"}
     script.on("GET /v1/version", Reply(body={"version": script.version, "api": "1", "login": login}))
     names = ("authorization", "token", "device_authorization", "revocation")
-    told = {f"{name}_endpoint": f"{script.url}/issuer/{name}" for name in names}
-    script.on("GET /issuer/.well-known/openid-configuration", Reply(body=told | {"issuer": f"{script.url}/issuer"}))
+    metadata = {f"{name}_endpoint": f"{script.url}/issuer/{name}" for name in names}
+    script.on("GET /issuer/.well-known/openid-configuration", Reply(body=metadata | {"issuer": f"{script.url}/issuer"}))
     script.on("GET /v1/whoami", Reply(body=samples.whoami()))
     grant = {"access_token": "fresh", "refresh_token": "r1", "expires_in": 300}
     script.on("POST /issuer/token", Reply(400, {"error": "authorization_pending"}), Reply(body=grant))
@@ -47,8 +47,8 @@ def test_by_device_code(canton: Run, issuer: Script, home: Path) -> None:
     assert f"logged in to {issuer.url} as cscs:alice, context 127" in ran.err
     assert "fresh" not in ran.err
     assert canton("context", "show", "-q").out == "127\n"
-    [kept] = (home / "state/canton/credentials").glob("*.json")
-    assert json.loads(kept.read_text())["refresh_token"] == "r1"  # noqa: S105
+    [credentials_file] = (home / "state/canton/credentials").glob("*.json")
+    assert json.loads(credentials_file.read_text())["refresh_token"] == "r1"  # noqa: S105
     assert canton("whoami", "-q").out == "cscs:alice\n"
     assert issuer.last.headers["authorization"] == "Bearer fresh"
 
@@ -87,29 +87,29 @@ def test_what_is_no_token_is_refused(canton: Run, issuer: Script, stdin: str) ->
 
 
 def test_by_browser_with_pkce(canton: Run, issuer: Script, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
+    authorization: dict[str, Any] = {}
 
     def browse(url: str) -> bool:
         query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-        asked.update(query)
+        authorization.update(query)
         visits = [f"{query['redirect_uri']}?code=evil&state=forged"]
         visits += [f"{query['redirect_uri']}?code=c0de&state={query['state']}"]
         threading.Thread(target=lambda: [_visit(url) for url in visits], daemon=True).start()
         return True
 
-    def redeemed(request: Asked) -> Reply:
+    def redeemed(request: RecordedRequest) -> Reply:
         assert request.body["code"] == "c0de"
-        assert request.body["redirect_uri"] == asked["redirect_uri"]
-        asked["verifier"] = request.body["code_verifier"]
+        assert request.body["redirect_uri"] == authorization["redirect_uri"]
+        authorization["verifier"] = request.body["code_verifier"]
         return Reply(body={"access_token": "by-web", "expires_in": 300})
 
     monkeypatch.setattr("webbrowser.open", browse)
     issuer.on("POST /issuer/token", redeemed)
     ran = canton("login", "--web", "--server", issuer.url)
     assert ran.status == 0, ran.err
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/callback", asked["redirect_uri"])
-    assert asked["code_challenge_method"] == "S256"
-    assert len(asked["verifier"]) == 43
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/callback", authorization["redirect_uri"])
+    assert authorization["code_challenge_method"] == "S256"
+    assert len(authorization["verifier"]) == 43
     assert issuer.last.headers["authorization"] == "Bearer by-web"
 
 
@@ -146,12 +146,12 @@ def test_the_login_that_is_missing_is_named_with_its_context(canton: Run, issuer
     for name in ("root", "eve"):
         canton("login", "--server", issuer.url, "--context", name, "--token-stdin", stdin="fresh")
         canton("logout", "--context", name)
-    other = "canton: you are not logged in to context eve; run: canton login --context eve\n"
-    assert canton("node", "list", "--context", "eve").err == other
+    message = "canton: you are not logged in to context eve; run: canton login --context eve\n"
+    assert canton("node", "list", "--context", "eve").err == message
     assert canton("node", "list").err == "canton: you are not logged in to context root; run: canton login\n"
     elsewhere = issuer.url.replace("127.0.0.1", "localhost")
-    said = f"canton: you are not logged in to {elsewhere}; run: canton login --server {elsewhere}\n"
-    assert canton("node", "list", "--server", elsewhere).err == said
+    message_elsewhere = f"canton: you are not logged in to {elsewhere}; run: canton login --server {elsewhere}\n"
+    assert canton("node", "list", "--server", elsewhere).err == message_elsewhere
 
 
 def test_a_login_that_others_could_read_is_refused_and_can_be_left(canton: Run, issuer: Script) -> None:
@@ -183,14 +183,14 @@ def test_a_login_that_cannot_be_used_is_left_in_its_own_context(
 def test_a_login_is_renewed_when_it_runs_out(canton: Run, issuer: Script) -> None:
     canton("login", "--server", issuer.url)
     path = places.credentials() / "127.json"
-    kept = keeping.read(path)
-    assert kept is not None
-    keeping.write(path, {**kept, "expires_at": time.time() - 1})
+    stored_login = keeping.read(path)
+    assert stored_login is not None
+    keeping.write(path, {**stored_login, "expires_at": time.time() - 1})
     issuer.on("POST /issuer/token", Reply(body={"access_token": "second", "refresh_token": "r2", "expires_in": 300}))
     assert canton("whoami", "-q").status == 0
     assert issuer.last.headers["authorization"] == "Bearer second"
     issuer.on("POST /issuer/token", Reply(400, {"error": "invalid_grant"}))
-    keeping.write(path, {**kept, "expires_at": time.time() - 1})
+    keeping.write(path, {**stored_login, "expires_at": time.time() - 1})
     ran = canton("whoami")
     assert ran.status == 4
     assert "log in again: canton login" in ran.err
@@ -199,11 +199,11 @@ def test_a_login_is_renewed_when_it_runs_out(canton: Run, issuer: Script) -> Non
 def test_a_context_that_was_pointed_elsewhere_does_not_take_its_token_there(canton: Run, issuer: Script) -> None:
     canton("login", "--server", "http://localhost:1", "--context", "work", "--token-stdin", stdin="fresh")
     assert canton("login", "--server", issuer.url, "--context", "work", "--token-stdin", stdin="fresh").status == 0
-    sent = len(issuer.asked)
+    requests_before = len(issuer.requests)
     elsewhere = issuer.url.replace("127.0.0.1", "localhost")
     canton("context", "set", "work", "--server", elsewhere)
     ran = canton("whoami", "--context", "work")
-    assert (ran.status, len(issuer.asked)) == (4, sent)
+    assert (ran.status, len(issuer.requests)) == (4, requests_before)
     assert f"is for {issuer.url} and not for {elsewhere}" in ran.err
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import Run
-from client.scripted import Script
+from client.scripted_server import Script
 
 ZONE = "'2027-01-31' has no time of day; write 2027-01-31T18:00Z, in UTC"
 

@@ -61,7 +61,7 @@ class TestOutput:
 
 class TestFailure:
     @pytest.mark.parametrize(
-        ("arguments", "stdin", "said"),
+        ("arguments", "stdin", "message"),
         [
             (["expand", "n[1-2"], b"", "canton: invalid nodeset: this bracket is not closed"),
             (["fold", "@psi"], b"", "canton: invalid nodeset: the group @psi cannot be looked up here"),
@@ -74,9 +74,9 @@ class TestFailure:
             (["cuont", "n1"], b"", "canton: No such command 'cuont'. Did you mean 'count'?"),
         ],
     )
-    def test_is_said_on_stderr_and_exits_with_2(self, arguments: list[str], stdin: bytes, said: str) -> None:
+    def test_is_said_on_stderr_and_exits_with_2(self, arguments: list[str], stdin: bytes, message: str) -> None:
         result = canton("nodeset", *arguments, stdin=stdin)
-        assert result.stderr.decode("ascii").startswith(said)
+        assert result.stderr.decode("ascii").startswith(message)
         assert (result.returncode, result.stdout) == (2, b"")
 
     def test_the_caret_stands_below_the_mistake(self) -> None:

@@ -23,7 +23,7 @@ from canton.domain.harmless import harmless, is_harmless, json_escaped
 from canton.domain.nodeset.nodeset import expand
 from cli.running import Run
 from client import samples
-from client.scripted import Reply, Script, items
+from client.scripted_server import Reply, Script, items
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUE = st.recursive(
@@ -50,8 +50,8 @@ class TestRoundTrip:
     def test_csv(self, rows: list[dict[str, str]]) -> None:
         text = as_csv([Column("a", "a"), Column("b", "b")], rows, headers=True)
         # The reader of the standard library takes a bare CR for a line end only if it is not quoted; ours are.
-        found = list(csv.DictReader(io.StringIO(text, newline="")))
-        assert found == rows
+        parsed_rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert parsed_rows == rows
 
     @given(TEXT)
     def test_nothing_a_terminal_acts_on_is_left(self, text: str) -> None:
@@ -59,8 +59,8 @@ class TestRoundTrip:
 
 
 def test_every_control_is_known() -> None:
-    known = {char for char in map(chr, range(0x110000)) if acts(char)}
-    assert {char for char in known if is_harmless(char)} == set()
+    active_characters = {char for char in map(chr, range(0x110000)) if acts(char)}
+    assert {char for char in active_characters if is_harmless(char)} == set()
 
 
 def acts(char: str) -> bool:
@@ -122,7 +122,7 @@ class TestFormats:
         ran = canton("tenant", "list", "-c", "nmae")
         assert ran.status == 2
         assert 'tenant has no column "nmae"; did you mean "name"? It has: name, state' in ran.err
-        assert script.asked == []
+        assert script.requests == []
 
     def test_an_empty_list_prints_nothing_and_says_so(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/tenants", items())
@@ -165,21 +165,21 @@ class TestNodes:
     def test_power_has_the_age_of_its_oldest_reading_and_says_when_that_is_stale(
         self, canton: Run, script: Script
     ) -> None:
-        seen = {
+        readings = {
             "x1000c0s0b0n0": (timedelta(seconds=5), False),
             "x1000c0s1b0n0": (timedelta(seconds=30), False),
             "x1000c0s2b0n0": (timedelta(hours=3), True),
         }
         now = datetime.now(UTC)
-        known = [
-            samples.node(name, seen_at=(now - age).isoformat(), stale=stale) for name, (age, stale) in seen.items()
+        nodes = [
+            samples.node(name, seen_at=(now - age).isoformat(), stale=stale) for name, (age, stale) in readings.items()
         ]
-        script.on("GET /v1/nodes", items(*known, samples.node("x1000c0s3b0n0", power=None, seen_at=None, stale=True)))
-        shown = canton("node", "list", "-c", "power,nodes", "--no-headers").out
+        script.on("GET /v1/nodes", items(*nodes, samples.node("x1000c0s3b0n0", power=None, seen_at=None, stale=True)))
+        table = canton("node", "list", "-c", "power,nodes", "--no-headers").out
         assert re.fullmatch(
-            r"on 3[0-9]s ago +x1000c0s\[0-1\]b0n0\non 3h ago, stale +x1000c0s2b0n0\n- +x1000c0s3b0n0\n", shown
-        ), shown
-        script.on("GET /v1/nodes/x1000c0s2b0n0", Reply(body=known[2]))
+            r"on 3[0-9]s ago +x1000c0s\[0-1\]b0n0\non 3h ago, stale +x1000c0s2b0n0\n- +x1000c0s3b0n0\n", table
+        ), table
+        script.on("GET /v1/nodes/x1000c0s2b0n0", Reply(body=nodes[2]))
         one = canton("node", "show", "x1000c0s2b0n0").out
         assert re.search(r"^seen: .*\(3h ago\)$", one, re.MULTILINE)
         assert re.search(r"^stale: +yes", one, re.MULTILINE)
@@ -200,8 +200,8 @@ class TestNodes:
         rows = fold_rows(
             [samples.node(f"n{number}", state=state) for state, number in drawn], ("state", "nodes", "count")
         )
-        found = {(state, name) for state, nodes, _ in rows for name in expand(nodes)}
-        assert found == {(state, f"n{number}") for state, number in drawn}
+        listed_nodes = {(state, name) for state, nodes, _ in rows for name in expand(nodes)}
+        assert listed_nodes == {(state, f"n{number}") for state, number in drawn}
         assert sum(int(count) for *_, count in rows) == len(drawn)
 
 

@@ -37,8 +37,8 @@ CANTON = (sys.executable, "-m", "canton")
 
 @pytest.fixture(scope="module")
 def tokens() -> Iterator[Mint]:
-    with mint() as made:
-        yield made
+    with mint() as issuer:
+        yield issuer
 
 
 @pytest.fixture
@@ -74,8 +74,12 @@ class Server:
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         connection = self.connect()
-        sent = {"Authorization": f"Bearer {self.token}", "Canton-Reason": "test", "Content-Type": "application/json"}
-        connection.request(method, path, None if body is None else json.dumps(body), sent | headers)
+        sent_headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Canton-Reason": "test",
+            "Content-Type": "application/json",
+        }
+        connection.request(method, path, None if body is None else json.dumps(body), sent_headers | headers)
         answer = connection.getresponse()
         text = answer.read().decode()
         connection.close()
@@ -107,9 +111,9 @@ def serving(config: Path, tokens: Mint, *arguments: str, **environment: str) -> 
     ):
         try:
             assert process.stdout is not None
-            said = process.stdout.readline()
-            assert said, log.read_text()
-            ready = json.loads(said)
+            first_line = process.stdout.readline()
+            assert first_line, log.read_text()
+            ready = json.loads(first_line)
             assert ready["pid"] == process.pid
             yield Server(process, ready["url"], log, tokens.token("alice", ["canton-provider-admin"]))
         finally:
@@ -135,8 +139,8 @@ def gone(pid: int) -> bool:
 
 def follow(server: Server) -> tuple[HTTPConnection, HTTPResponse]:
     connection = server.connect()
-    sent = {"Authorization": f"Bearer {server.token}", "Accept": "text/event-stream"}
-    connection.request("GET", "/v1/events", headers=sent)
+    request_headers = {"Authorization": f"Bearer {server.token}", "Accept": "text/event-stream"}
+    connection.request("GET", "/v1/events", headers=request_headers)
     answer = connection.getresponse()
     assert answer.status == 200
     assert answer.readline().startswith(b"retry:")
@@ -263,8 +267,8 @@ def test_a_worker_that_is_killed_half_way_is_replaced_and_its_work_finished(conf
 
     with serving(config, tokens, "--all") as server:
         assert server.call("POST", "/v1/sites", {"name": "alps"})[0] == 201
-        listed = [{"xname": node, "state": "free"} for node in expand(NODES)]
-        assert server.call("POST", "/v1/nodes/import", {"site": "alps", "nodes": listed})[0] == 200
+        imported_nodes = [{"xname": node, "state": "free"} for node in expand(NODES)]
+        assert server.call("POST", "/v1/nodes/import", {"site": "alps", "nodes": imported_nodes})[0] == 200
         until(lambda: bool(server.workers()))
         status, operation = server.call("POST", "/v1/nodes/power", {"nodes": NODES, "to": "on"})
         assert status == 202, operation
@@ -294,17 +298,17 @@ def test_a_head_that_is_too_large_or_never_ends_is_cut_off(config: Path, tokens:
         where = urlsplit(server.url)
         with socket.create_connection((where.hostname or "", where.port or 0), timeout=10) as raw:
             raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
-            said = b""
+            response = b""
             try:
                 for _ in range(400):
                     raw.sendall(b"a" * 4096)
             except ConnectionError:
                 pass
             try:
-                said = raw.recv(100)
+                response = raw.recv(100)
             except ConnectionError:
-                said = b""
-            assert said == b"" or said.startswith(b"HTTP/1.1 431")
+                response = b""
+            assert response == b"" or response.startswith(b"HTTP/1.1 431")
         assert server.call("GET", "/healthz")[0] == 200
         many = {f"X-{n}": "1" for n in range(70)}
         status, problem = server.call("GET", "/v1/whoami", **many)
@@ -373,7 +377,7 @@ def certify(folder: Path) -> tuple[Path, Path]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)
-    made = (
+    x509_certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -385,7 +389,7 @@ def certify(folder: Path) -> tuple[Path, Path]:
         .sign(key, hashes.SHA256())
     )
     certificate, private = folder / "cert.pem", folder / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    certificate.write_bytes(x509_certificate.public_bytes(serialization.Encoding.PEM))
     private.write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
@@ -399,7 +403,7 @@ def _loopback() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("environment", "status", "said"),
+    ("environment", "status", "message"),
     [
         ({"CANTON_API_LISTEN": "nowhere"}, 2, 'api.listen is "nowhere"; write host:port'),
         ({"CANTON_API_LISTN": "127.0.0.1:0"}, 2, "did you mean CANTON_API_LISTEN?"),
@@ -411,9 +415,9 @@ def _loopback() -> Any:
 )
 @pytest.mark.parametrize("command", ["serve", "worker"])
 def test_what_is_wrong_is_said_before_anything_starts(
-    config: Path, command: str, environment: dict[str, str], status: int, said: str
+    config: Path, command: str, environment: dict[str, str], status: int, message: str
 ) -> None:
-    if command == "worker" and ("listen" in said or "tenant.delete" in said):
+    if command == "worker" and ("listen" in message or "tenant.delete" in message):
         return
     ran = subprocess.run(
         [*CANTON, command, "--config", str(config)],
@@ -424,7 +428,7 @@ def test_what_is_wrong_is_said_before_anything_starts(
         env=os.environ | environment,
     )
     assert (ran.returncode, ran.stdout) == (status, "")
-    assert said in ran.stderr
+    assert message in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
@@ -435,14 +439,14 @@ def test_settings_shows_values_origins_and_no_password(config: Path) -> None:
             command, capture_output=True, text=True, timeout=30, check=False, env=os.environ | environment
         )
 
-    shown = ask(CANTON_DATABASE="postgresql://canton:hunter2@db/canton", CANTON_LOG_LEVEL="debug").stdout
-    rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines()}
+    text = ask(CANTON_DATABASE="postgresql://canton:hunter2@db/canton", CANTON_LOG_LEVEL="debug").stdout
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()}
     assert rows["log.level"] == ['"debug"', "CANTON_LOG_LEVEL"]
     assert rows["worker.sweep"] == ["60.0", "default"]
     assert "sites.alps.folder" in rows
-    assert "hunter2" not in shown
-    assert "postgresql://canton:(hidden)@db/canton" in shown
+    assert "hunter2" not in text
+    assert "postgresql://canton:(hidden)@db/canton" in text
     assert re.fullmatch(rf"{re.escape(str(config))}: [0-9]+ settings are good\n", ask("--check").stdout)
-    listed = {it["key"]: it for it in json.loads(ask("--json").stdout)}
-    assert listed["worker.lease"]["value"] == 1.5
+    settings_by_key = {it["key"]: it for it in json.loads(ask("--json").stdout)}
+    assert settings_by_key["worker.lease"]["value"] == 1.5
     assert ask("--check", CANTON_LOG_LEVEL="loud").returncode == 2

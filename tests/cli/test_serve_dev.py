@@ -59,10 +59,10 @@ class DevServer:
             ["/bin/sh", "-c", command], env=environment(self.home), stderr=subprocess.PIPE, text=True
         ) as login:
             assert login.stderr is not None
-            shown = "".join(login.stderr.readline() for _ in range(4))
-            page, code = re.search(r"https?://\S+/device\b", shown), re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", shown)
-            assert page, shown
-            assert code, shown
+            prompt = "".join(login.stderr.readline() for _ in range(4))
+            page, code = re.search(r"https?://\S+/device\b", prompt), re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", prompt)
+            assert page, prompt
+            assert code, prompt
             browser.allow(page[0], code[0], "admin", password)
             assert "logged in" in login.stderr.read()
         assert login.returncode == 0
@@ -111,10 +111,10 @@ def test_from_nothing_to_a_node_that_is_on_and_again(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir() if password[1].encode() in _content(path)] == []
     private = [folder, folder / "users.toml", folder / "canton.db", folder / "issuer.db", folder / "server.toml"]
     assert [path.name for path in private if stat.S_IMODE(path.stat().st_mode) & 0o077] == []
-    with serving(home, port) as again:
-        assert "  password  " not in again.text
-        again.log_in(again.steps()[0], password[1])
-        assert "x1000c0s[2-3]b0n[0-1]" in again.run(f"{CANTON} node list")
+    with serving(home, port) as second_server:
+        assert "  password  " not in second_server.text
+        second_server.log_in(second_server.steps()[0], password[1])
+        assert "x1000c0s[2-3]b0n[0-1]" in second_server.run(f"{CANTON} node list")
 
 
 def test_a_site_that_cannot_be_reached_stops_nothing_at_the_others(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from client import samples
-from client.scripted import Reply, Script
+from client.scripted_server import Reply, Script
 
 FOLDER = Path(sys.executable).parent
 CLOSED = "canton: standard output is closed, so that nothing can be shown; leave out >&-, or write to a file\n"
@@ -61,7 +61,7 @@ def test_without_standard_error_the_exit_code_says_it(tmp_path: Path, redirectio
 @pytest.mark.parametrize("command", ["create sa_1", "rotate sa_1", "create sa_1 -o json"])
 def test_a_token_that_cannot_be_shown_is_not_made(tmp_path: Path, script: Script, command: str) -> None:
     assert shell(f"canton service-account token {command} >&-", tmp_path) == (1, CLOSED)
-    assert script.asked == []
+    assert script.requests == []
 
 
 def test_one_that_was_lost_on_the_way_is_named(tmp_path: Path, script: Script) -> None:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from client import samples
-from client.scripted import Reply, Script, items
+from client.scripted_server import Reply, Script, items
 
 NEVER = (
     "sqlalchemy",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from client import samples
-from client.scripted import Asked, Reply, Script, items
+from client.scripted_server import RecordedRequest, Reply, Script, items
 
 CANTON = str(Path(sys.executable).with_name("canton"))
 
@@ -87,8 +87,8 @@ def terminal(script: Script) -> Iterator[Open]:
         return opened[-1]
 
     yield start
-    for each in opened:
-        each.close()
+    for shell in opened:
+        shell.close()
 
 
 class TestQuestions:
@@ -118,17 +118,17 @@ class TestQuestions:
         shell.type(answer)
         assert shell.end() == 1
         assert "nothing was changed" in shell.shown
-        assert script.asked == []
+        assert script.requests == []
 
     def test_a_reason_that_is_missing_is_said_before_anything_is_asked(self, terminal: Open, script: Script) -> None:
         shell = terminal("tenant", "delete", "psi")
         assert shell.end() == 2
         assert shell.shown == "canton: tenant delete needs a reason: add --reason '…'\n"
-        assert script.asked == []
+        assert script.requests == []
 
     def test_yes_is_not_asked(self, terminal: Open, script: Script) -> None:
         assert terminal("tenant", "delete", "psi", "-y", "--reason", "left").end() == 0
-        assert len(script.asked) == 1
+        assert len(script.requests) == 1
 
     def test_a_question_is_asked_again_until_it_is_answered(self, terminal: Open, script: Script) -> None:
         script.on("GET /v1/bindings/bd_1", Reply(body=samples.binding()))
@@ -150,11 +150,11 @@ class TestQuestions:
         shell.until(f"Delete {words}? [y/N]: ")
         shell.type("y")
         assert shell.end() == 0
-        assert [asked.query for asked in script.asked] == [{"dry_run": "true"}, {}]
+        assert [request.query for request in script.requests] == [{"dry_run": "true"}, {}]
 
     @pytest.mark.parametrize("verb", ["undo", "abandon"])
     def test_giving_up_an_operation_says_how_far_it_came(self, terminal: Open, script: Script, verb: str) -> None:
-        script.on("GET /v1/operations/op_1", Reply(body=samples.operation("needs_attention", done=1)))
+        script.on("GET /v1/operations/op_1", Reply(body=samples.operation("needs_attention", steps_done=1)))
         shell = terminal("operation", verb, "op_1", "--reason", "gone")
         shell.until(f"{verb.capitalize()} op_1 (")
         shell.until("; it is needs_attention, 1 of 2 steps are done)? [y/N]: ")
@@ -165,8 +165,8 @@ class TestQuestions:
     def test_who_approves_is_asked_about_what_the_request_holds(self, terminal: Open, script: Script) -> None:
         """The reason is its author's: it may speak of a viewer where the body makes an administrator."""
         body = {"subject": "cscs:eve", "role": "provider-admin", "tenant": None}
-        asked = {"permission": "member.grant", "method": "POST", "path": "/v1/bindings", "reason": "a viewer"}
-        script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval(**asked, body=body)))
+        query = {"permission": "member.grant", "method": "POST", "path": "/v1/bindings", "reason": "a viewer"}
+        script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval(**query, body=body)))
         shell = terminal("approval", "approve", "ap_1")
         shell.until('"role": "provider-admin", "tenant": null} (a viewer). Approve? [y/N]: ')
         shell.type("n")
@@ -185,7 +185,7 @@ class TestQuestions:
         shell.until("Type psi to go on")
         shell.interrupt()
         assert shell.end() == 130
-        assert script.asked == []
+        assert script.requests == []
 
     def test_apply_shows_then_asks(self, terminal: Open, script: Script, tmp_path: Path) -> None:
         (tmp_path / "f").write_text("tenants: [{name: new}]")
@@ -205,11 +205,11 @@ class TestWork:
         """An operation that is done once the gate is open."""
         opened = threading.Event()
 
-        def state(_asked: Asked) -> Reply:
+        def state(_request: RecordedRequest) -> Reply:
             return Reply(body=samples.operation("done", 2) if opened.is_set() else samples.operation("running", 1))
 
-        def start(asked: Asked) -> Reply:
-            return Reply(body=samples.plan()) if asked.query else Reply(202, samples.operation())
+        def start(request: RecordedRequest) -> Reply:
+            return Reply(body=samples.plan()) if request.query else Reply(202, samples.operation())
 
         script.on("POST /v1/nodes/power", start)
         script.on("GET /v1/operations/op_1", state)
@@ -239,7 +239,7 @@ class TestWork:
     ) -> None:
         shell = terminal("operation", *arguments)
         deadline = time.monotonic() + 20
-        while len(script.asked) < 2 and time.monotonic() < deadline:
+        while len(script.requests) < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
         shell.interrupt()
         assert shell.end() == 130
@@ -253,8 +253,8 @@ class TestWork:
         shell.until("Power off 2 nodes (x1000c0s0b0n[0-1]) of psi?\nType psi to go on")
         shell.type("psi")
         assert shell.end() == 0
-        submitted = [asked for asked in script.asked if asked.line == "POST /v1/nodes/power"]
-        assert [asked.query for asked in submitted] == [{"dry_run": "true"}, {}]
+        submitted = [request for request in script.requests if request.line == "POST /v1/nodes/power"]
+        assert [request.query for request in submitted] == [{"dry_run": "true"}, {}]
         assert submitted[1].body["plan"] == "sha256:aa", "what was agreed to is what is done"
 
     @pytest.mark.usefixtures("gate")

@@ -25,8 +25,8 @@ def canton(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["canton", *arguments])
         status = main()
-        said = capsys.readouterr()
-        return status, said.out, said.err
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
 
     return run
 
@@ -110,9 +110,9 @@ def test_the_default_database_is_not_taken_for_that_of_a_development_server(cant
     file.parent.mkdir(parents=True)
     file.write_text("[api]\n")
     for command in (("db", "upgrade"), ("db", "backup", str(tmp_path / "copy.db"))):
-        status, _, said = canton(*command)
+        status, _, message = canton(*command)
         assert status == 0
-        assert f"chosen by the default; that of canton serve --dev is another: --config {file}\n" in said
+        assert f"chosen by the default; that of canton serve --dev is another: --config {file}\n" in message
 
 
 def test_a_password_is_in_no_hint(canton: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from cli.running import Run
 from client import samples
-from client.scripted import Reply, Script, items
+from client.scripted_server import Reply, Script, items
 from client.test_samples import check_sample
 
 AT = samples.AT

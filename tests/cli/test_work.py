@@ -12,7 +12,7 @@ from canton.client import events as streams
 from canton.client import nodes as machine
 from cli.running import Run
 from client import samples
-from client.scripted import Reply, Script, items, problem
+from client.scripted_server import Reply, Script, items, problem
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +22,10 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def story(script: Script, *states: tuple[str, int], steps: list[dict[str, Any]] | None = None, failed: int = 0) -> None:
-    told = [samples.operation(state, done) for state, done in states]
-    told[-1]["steps"]["failed"] = failed
+    operations = [samples.operation(state, steps_done) for state, steps_done in states]
+    operations[-1]["steps"]["failed"] = failed
     script.on("POST /v1/nodes/power", Reply(202, samples.operation()))
-    script.on("GET /v1/operations/op_1", *(Reply(body=each) for each in told))
+    script.on("GET /v1/operations/op_1", *(Reply(body=operation) for operation in operations))
     default = [samples.step(n, f"x1000c0s0b0n{n}") for n in range(2)]
     script.on("GET /v1/operations/op_1/steps", items(*(default if steps is None else steps)))
 
@@ -75,12 +75,12 @@ class TestWaiting:
         checks = [{"name": "database", "ok": True}, {"name": "worker", "ok": False, "problem": problem}]
         script.on("GET /readyz", Reply(503, {"ok": False, "checks": checks}, headers={"Retry-After": "1"}))
         story(script, ("queued", 0))
-        said = f"no worker carries it out; {problem}\n"
-        assert canton("operation", "show", "op_1").err == f"canton: op_1 waits: {said}"
+        message = f"no worker carries it out; {problem}\n"
+        assert canton("operation", "show", "op_1").err == f"canton: op_1 waits: {message}"
         waited = canton(*POWER, "--wait", "--timeout", "0s")
-        assert (waited.status, waited.err) == (6, f"canton: op_1 is still queued: {said}")
+        assert (waited.status, waited.err) == (6, f"canton: op_1 is still queued: {message}")
         story(script, ("queued", 0), ("queued", 0), ("queued", 0), ("done", 2))
-        assert canton(*POWER, "--wait") == (0, "x1000c0s0b0n[0-1]: done\n", f"canton: op_1 waits: {said}")
+        assert canton(*POWER, "--wait") == (0, "x1000c0s0b0n[0-1]: done\n", f"canton: op_1 waits: {message}")
         story(script, ("done", 2))
         assert canton("operation", "show", "op_1").err == ""
 
@@ -124,7 +124,7 @@ class TestSets:
         script.on("POST /v1/nodes/power", Reply(202, samples.operation()))
 
     @pytest.mark.parametrize(
-        ("arguments", "stdin", "sent"),
+        ("arguments", "stdin", "node_names"),
         [
             (["x[1-3]!x2"], "", "x[1,3]"),
             (["x1", "x2"], "", "x[1-2]"),
@@ -135,21 +135,23 @@ class TestSets:
             (["--selector", "state=free"], "", "x[7-8]"),
         ],
     )
-    def test_are_sent_as_names(self, canton: Run, script: Script, arguments: list[str], stdin: str, sent: str) -> None:
+    def test_are_sent_as_names(
+        self, canton: Run, script: Script, arguments: list[str], stdin: str, node_names: str
+    ) -> None:
         assert canton("node", "power", "on", *arguments, stdin=stdin).status == 0
-        assert script.last.body["nodes"] == sent
+        assert script.last.body["nodes"] == node_names
 
     def test_groups_are_a_tenant_and_a_site(self, canton: Run, script: Script) -> None:
         canton("node", "power", "on", "@psi/alps")
-        assert script.asked[0].query == {"tenant": "psi", "site": "alps", "limit": "1000"}
+        assert script.requests[0].query == {"tenant": "psi", "site": "alps", "limit": "1000"}
 
     def test_a_selector_narrows_what_is_named(self, canton: Run, script: Script) -> None:
         canton("node", "power", "on", "x[1-9]", "--selector", "state=free,power=off")
         expected = {"nodeset": "x[1-9]", "state": "free", "power": "off", "limit": "1000"}
-        assert script.asked[0].query == expected
+        assert script.requests[0].query == expected
 
     @pytest.mark.parametrize(
-        ("arguments", "status", "said"),
+        ("arguments", "status", "message"),
         [
             ([], 2, "no nodes are named"),
             (["-"], 2, "name no nodes"),
@@ -160,12 +162,12 @@ class TestSets:
         ],
     )
     def test_mistakes_reach_no_server(
-        self, canton: Run, script: Script, arguments: list[str], status: int, said: str
+        self, canton: Run, script: Script, arguments: list[str], status: int, message: str
     ) -> None:
         ran = canton("node", "power", "on", *arguments)
         assert ran.status == status
-        assert said in ran.err
-        assert script.asked == []
+        assert message in ran.err
+        assert script.requests == []
 
     def test_an_empty_group_is_never_the_whole_machine(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items())
@@ -210,7 +212,7 @@ class TestImport:
         assert "nothing to do" in self.imported(canton, "xname\nx1\n", "--site", "alps").err
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "messages"),
         [
             ("xname,nidd\nx1,1\n", ['line 1: unknown column "nidd"; did you mean "nid"?']),
             ("nid\n1\n", ["line 1: no column xname"]),
@@ -225,12 +227,12 @@ class TestImport:
         ],
     )
     def test_every_mistake_is_named_with_its_line(
-        self, canton: Run, script: Script, text: str, said: list[str]
+        self, canton: Run, script: Script, text: str, messages: list[str]
     ) -> None:
         ran = self.imported(canton, text, "--site", "alps")
         assert (ran.status, ran.out) == (2, "")
-        assert [line for line in said if line not in ran.err] == []
-        assert script.asked == []
+        assert [line for line in messages if line not in ran.err] == []
+        assert script.requests == []
 
     def test_the_server_s_rows_are_lines_of_the_file(self, canton: Run, script: Script) -> None:
         wrong = [{"row": 2, "what": "x2 is no node's xname"}]
@@ -278,12 +280,12 @@ class TestImport:
 class TestWatching:
     @pytest.fixture(autouse=True)
     def stream(self, script: Script) -> None:
-        told = [
+        events = [
             samples.event("tenant.created"),
             samples.event("node.changed", "x1"),
             samples.event("step.changed", "op_1"),
         ]
-        text = "".join(f"id: {n}\nevent: e\ndata: {json.dumps(each)}\n\n" for n, each in enumerate(told, 1))
+        text = "".join(f"id: {n}\nevent: e\ndata: {json.dumps(event)}\n\n" for n, event in enumerate(events, 1))
         live = Reply(raw=text.encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
         # A refusal ends what would otherwise go on for ever.
         script.on("GET /v1/events", live, problem(401, "token-invalid", "enough"))
@@ -292,8 +294,8 @@ class TestWatching:
     @pytest.fixture
     def changing(self, script: Script) -> None:
         on, off = samples.node(), samples.node(power="off", version=2)
-        other = samples.node("x1000c0s0b0n1")
-        script.on("GET /v1/nodes", items(on, other), items(off, other))
+        second_node = samples.node("x1000c0s0b0n1")
+        script.on("GET /v1/nodes", items(on, second_node), items(off, second_node))
 
     @pytest.mark.usefixtures("changing")
     def test_the_list_then_the_rows_that_change(self, canton: Run, script: Script) -> None:
@@ -311,8 +313,8 @@ class TestWatching:
     def test_names_from_standard_input_are_read_once(self, canton: Run, script: Script) -> None:
         ran = canton("node", "list", "-", "--watch", "-q", stdin="x1000c0s0b0n[0-1]\n")
         assert (ran.status, ran.out.splitlines()[-1]) == (4, "x1000c0s0b0n0")
-        asked = [each.query for each in script.asked if each.line == "GET /v1/nodes"]
-        assert [query.get("nodeset") for query in asked] == ["x1000c0s0b0n[0-1]"] * 2
+        queries = [request.query for request in script.requests if request.line == "GET /v1/nodes"]
+        assert [query.get("nodeset") for query in queries] == ["x1000c0s0b0n[0-1]"] * 2
 
     @pytest.mark.usefixtures("changing")
     def test_objects_that_change_are_lines_of_json(self, canton: Run) -> None:

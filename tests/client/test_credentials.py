@@ -16,7 +16,7 @@ from canton.client.credentials import StoredLogin
 from canton.client.oidc import Grant, Issuer
 from canton.domain.errors import NotAuthenticated
 from client import samples
-from client.scripted import Asked, Reply, Script, problem, serving
+from client.scripted_server import RecordedRequest, Reply, Script, problem, serving
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ class Renewing:
         return {"access_token": f"new{number}", "refresh_token": f"r{number + 1}", "expires_at": time.time() + 300}
 
 
-def only_new(asked: Asked) -> Reply:
-    if asked.headers["authorization"] == "Bearer old":
+def only_new(request: RecordedRequest) -> Reply:
+    if request.headers["authorization"] == "Bearer old":
         return problem(401, "token-expired", "it ran out")
     return Reply(body=samples.whoami())
 
@@ -63,17 +63,21 @@ class TestRenewing:
         script.on("GET /v1/whoami", only_new)
         with Client(script.url, StoredCredentials(path, Renewing())) as client:
             assert client.whoami()["id"] == "cscs:alice"
-        assert [asked.headers["authorization"] for asked in script.asked] == ["Bearer old", "Bearer new1"]
-        found = keeping.read(path)
-        assert found is not None
-        assert (found["access_token"], found["refresh_token"], found["issuer"]) == ("new1", "r2", "i")
+        assert [request.headers["authorization"] for request in script.requests] == ["Bearer old", "Bearer new1"]
+        stored_login = keeping.read(path)
+        assert stored_login is not None
+        assert (stored_login["access_token"], stored_login["refresh_token"], stored_login["issuer"]) == (
+            "new1",
+            "r2",
+            "i",
+        )
 
     def test_it_is_replaced_before_it_runs_out(self, script: Script, path: Path) -> None:
         keeping.write(path, kept(expires_in=5))
         script.on("GET /v1/whoami", only_new)
         with Client(script.url, StoredCredentials(path, Renewing())) as client:
             client.whoami()
-        assert len(script.asked) == 1
+        assert len(script.requests) == 1
 
     def test_once_is_enough(self, script: Script, path: Path) -> None:
         keeping.write(path, kept())
@@ -95,16 +99,16 @@ class TestRenewing:
     def test_many_at_once_use_a_refresh_token_once(self, path: Path) -> None:
         keeping.write(path, kept())
         renewing = Renewing()
-        got: list[str | None] = []
+        tokens: list[str | None] = []
         threads = [
-            threading.Thread(target=lambda: got.append(StoredCredentials(path, renewing).renew("old")))
+            threading.Thread(target=lambda: tokens.append(StoredCredentials(path, renewing).renew("old")))
             for _ in range(8)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(20)
-        assert got == ["new1"] * 8
+        assert tokens == ["new1"] * 8
         assert renewing.used == ["r1"]
 
 
@@ -114,7 +118,7 @@ class TestFile:
         keeping.write(path, kept())
         assert path.stat().st_mode & 0o777 == 0o600
         assert path.parent.stat().st_mode & 0o777 == 0o700
-        assert [each.name for each in path.parent.iterdir()] == ["alps.json"]
+        assert [entry.name for entry in path.parent.iterdir()] == ["alps.json"]
 
     @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o666])
     def test_one_that_others_can_read_is_refused(self, path: Path, mode: int) -> None:
@@ -141,8 +145,8 @@ class TestIssuer:
     @pytest.fixture
     def issuer(self, script: Script) -> Issuer:
         names = ("token_endpoint", "device_authorization_endpoint", "revocation_endpoint")
-        told = {name: f"{script.url}/{name}" for name in names}
-        script.on("GET /.well-known/openid-configuration", Reply(body=told | {"issuer": script.url}))
+        metadata = {name: f"{script.url}/{name}" for name in names}
+        script.on("GET /.well-known/openid-configuration", Reply(body=metadata | {"issuer": script.url}))
         return Issuer(script.url, "canton-cli", "canton")
 
     def test_must_be_who_it_says(self, script: Script) -> None:
@@ -159,7 +163,7 @@ class TestIssuer:
         grant = issuer.poll_device(issuer.start_device(), slept.append)
         assert grant["access_token"] == "a"  # noqa: S105
         assert slept == [1, 1, 6]
-        assert script.asked[1].body == {"client_id": "canton-cli", "scope": "openid", "audience": "canton"}
+        assert script.requests[1].body == {"client_id": "canton-cli", "scope": "openid", "audience": "canton"}
 
     @pytest.mark.parametrize("error", ["access_denied", "expired_token", "invalid_client"])
     def test_a_refusal_ends_the_polling(self, issuer: Issuer, script: Script, error: str) -> None:
@@ -178,8 +182,8 @@ class TestIssuer:
         assert len([line for line in script.lines() if line == "POST /token_endpoint"]) == 1
 
     def test_pkce_is_s256(self, issuer: Issuer, script: Script) -> None:
-        told = {"issuer": script.url, "authorization_endpoint": f"{script.url}/auth"}
-        script.on("GET /.well-known/openid-configuration", Reply(body=told))
+        metadata = {"issuer": script.url, "authorization_endpoint": f"{script.url}/auth"}
+        script.on("GET /.well-known/openid-configuration", Reply(body=metadata))
         # The example of RFC 7636, appendix B.
         url = issuer.authorize_url("http://127.0.0.1:9/callback", "st", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
         assert "code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" in url
@@ -211,6 +215,6 @@ def test_a_login_is_sent_to_its_own_server_alone(script: Script, path: Path) -> 
 
 @pytest.mark.parametrize("token", ["s3cret\r", "s3cret\nX-Other: 1", "s3cret\x00", "s3crét"])
 def test_what_is_no_token_is_not_quoted(token: str) -> None:
-    with pytest.raises(NotAuthenticated) as refused:
+    with pytest.raises(NotAuthenticated) as refusal:
         Client("http://127.0.0.1:9", token)
-    assert "s3cr" not in str(refused.value)
+    assert "s3cr" not in str(refusal.value)

@@ -19,7 +19,7 @@ from canton.client import Client, Problem, Unreachable
 from canton.client import events as streams
 from canton.client.sse import Message, Parser
 from client import samples
-from client.scripted import Asked, Reply, Script, items, problem, serving
+from client.scripted_server import RecordedRequest, Reply, Script, items, problem, serving
 
 WORD = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=12)
 MESSAGE = st.tuples(WORD.filter(bool), st.lists(WORD, min_size=1, max_size=3), WORD)
@@ -27,30 +27,30 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 def written(kind: str, lines: list[str], identity: str, end: str) -> str:
-    told = [f"id: {identity}", f"event: {kind}", ": a comment", *(f"data: {line}" for line in lines), "", ""]
-    return end.join(told[:-1]) + end
+    stream_lines = [f"id: {identity}", f"event: {kind}", ": a comment", *(f"data: {line}" for line in lines), "", ""]
+    return end.join(stream_lines[:-1]) + end
 
 
 class TestParser:
     @given(st.lists(MESSAGE, max_size=5), ENDS, st.lists(st.integers(0, 400), max_size=8), st.booleans())
     def test_reads_the_same_however_it_is_cut(
-        self, told: list[tuple[str, list[str], str]], end: str, cuts: list[int], bom: bool
+        self, messages: list[tuple[str, list[str], str]], end: str, cuts: list[int], bom: bool
     ) -> None:
-        content = ("\ufeff" * bom + "".join(written(*each, end) for each in told)).encode()
+        content = ("\ufeff" * bom + "".join(written(*fields, end) for fields in messages)).encode()
         # A CR that ends everything could be half of a CRLF: only the next byte tells.
         edges = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
         parser = Parser()
         pieces = [content[start:stop] for start, stop in pairwise(edges)] + [b":\n"]
-        found = [message for piece in pieces for message in parser.feed(piece)]
-        assert found == [Message(kind, "\n".join(lines), identity) for kind, lines, identity in told]
+        parsed = [message for piece in pieces for message in parser.feed(piece)]
+        assert parsed == [Message(kind, "\n".join(lines), identity) for kind, lines, identity in messages]
 
     @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
     def test_every_place_to_cut(self, end: str) -> None:
         content = (written("e", ["x", "y"], "1", end) + written("f", ["ü"], "2", end)).encode()
         for cut in range(len(content)):
             parser = Parser()
-            found = [message for piece in (content[:cut], content[cut:], b":\n") for message in parser.feed(piece)]
-            assert found == [Message("e", "x\ny", "1"), Message("f", "ü", "2")]
+            parsed = [message for piece in (content[:cut], content[cut:], b":\n") for message in parser.feed(piece)]
+            assert parsed == [Message("e", "x\ny", "1"), Message("f", "ü", "2")]
 
     @given(st.binary(max_size=200), st.integers(0, 200))
     def test_takes_anything(self, content: bytes, cut: int) -> None:
@@ -82,11 +82,11 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
         yield served
 
 
-def chunk(*numbers: int, opening: int | None = None, rest: str = "") -> Reply:
+def chunk(*numbers: int, opening: int | None = None, tail: str = "") -> Reply:
     """A stretch of the stream, after which the connection is lost."""
-    told = "" if opening is None else f"retry: 1000\nid: {opening}\n\n"
-    told += "".join(f"id: {n}\nevent: e\ndata: {json.dumps(samples.event(subject=str(n)))}\n\n" for n in numbers)
-    return Reply(raw=(told + rest).encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
+    text = "" if opening is None else f"retry: 1000\nid: {opening}\n\n"
+    text += "".join(f"id: {n}\nevent: e\ndata: {json.dumps(samples.event(subject=str(n)))}\n\n" for n in numbers)
+    return Reply(raw=(text + tail).encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
 
 
 def subjects(script: Script, count: int, **options: str) -> list[str]:
@@ -95,7 +95,7 @@ def subjects(script: Script, count: int, **options: str) -> list[str]:
 
 
 def resumed(script: Script) -> list[str | None]:
-    return [asked.headers.get("last-event-id") for asked in script.asked]
+    return [request.headers.get("last-event-id") for request in script.requests]
 
 
 class TestStream:
@@ -105,7 +105,7 @@ class TestStream:
         assert resumed(script) == [None, "2", "3", "3"]
 
     def test_half_an_event_is_asked_for_again(self, script: Script) -> None:
-        script.on("GET /v1/events", chunk(1, rest="id: 2\nevent: e\ndata: {"), chunk(2))
+        script.on("GET /v1/events", chunk(1, tail="id: 2\nevent: e\ndata: {"), chunk(2))
         assert subjects(script, 2) == ["1", "2"]
         assert resumed(script) == [None, "1"]
 
@@ -120,14 +120,14 @@ class TestStream:
         assert subjects(script, 3) == ["1", "2", "3"]
 
     def test_being_behind_is_no_event_and_moves_nothing(self, script: Script) -> None:
-        script.on("GET /v1/events", chunk(1, rest='event: canton.behind\ndata: {"behind": 9}\n\n'), chunk(2))
+        script.on("GET /v1/events", chunk(1, tail='event: canton.behind\ndata: {"behind": 9}\n\n'), chunk(2))
         assert subjects(script, 2) == ["1", "2"]
         assert resumed(script) == [None, "1"]
 
     def test_filters_and_beginning(self, script: Script) -> None:
         script.on("GET /v1/events", chunk(1), chunk(2))
         assert subjects(script, 2, tenant="psi", subject="op_1", after="start") == ["1", "2"]
-        assert [asked.query for asked in script.asked] == [
+        assert [request.query for request in script.requests] == [
             {"tenant": "psi", "subject": "op_1", "after": "start"},
             {"tenant": "psi", "subject": "op_1"},
         ]
@@ -179,8 +179,8 @@ class TestStream:
 
 
 def test_pages_of_events_need_no_stream(script: Script) -> None:
-    def reply(asked: Asked) -> Reply:
-        assert "event-stream" not in asked.headers["accept"]
+    def reply(request: RecordedRequest) -> Reply:
+        assert "event-stream" not in request.headers["accept"]
         return items(samples.event())
 
     script.on("GET /v1/events", reply)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from client import samples
-from client.scripted import Asked, Reply, Script, items, problem, serving
+from client.scripted_server import RecordedRequest, Reply, Script, items, problem, serving
 
 PAGE = Path(__file__).parents[2] / "docs/howto/command-line.md"
 
@@ -22,7 +22,7 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
         script.on(
             "GET /v1/operations/op_1", *(Reply(body=samples.operation(s, n)) for s, n in (("running", 1), ("done", 2)))
         )
-        script.on("GET /v1/tenants/nobody", problem(404, "unknown-tenant", "there is no tenant nobody"))
+        script.on("GET /v1/tenants/absent", problem(404, "unknown-tenant", "there is no tenant absent"))
         event = f"id: 1\nevent: e\ndata: {json.dumps(samples.event('operation.queued', 'op_1'))}\n\n"
         script.on("GET /v1/events", Reply(raw=event.encode(), headers={"Content-Type": "text/event-stream"}))
         code = example.replace("https://canton.example.org", script.url)
@@ -31,13 +31,13 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
         "x1000c0s0b0n0 on",
         "running 1 of 2",
         "done 2 of 2",
-        "unknown-tenant there is no tenant nobody",
+        "unknown-tenant there is no tenant absent",
         "operation.queued op_1",
     ]
 
 
-def _power(asked: Asked) -> Reply:
-    if asked.query:
+def _power(request: RecordedRequest) -> Reply:
+    if request.query:
         return Reply(body=samples.plan())
-    assert asked.body["plan"] == samples.plan()["digest"]
+    assert request.body["plan"] == samples.plan()["digest"]
     return Reply(202, samples.operation())

@@ -17,8 +17,8 @@ from canton.operations.plan.plan import Plan, Step
 from canton.operations.planners.move_nodes import ORDERS
 from canton.store.operations.journal import StepRow
 from client import samples
-from client.described import SCHEMAS, differences
-from client.scripted import Script, items
+from client.api_description import SCHEMAS, differences
+from client.scripted_server import Script, items
 
 SAMPLES = {
     "Approval": samples.approval(),
@@ -44,7 +44,7 @@ SAMPLES = {
 NAMES = {"AccountToken": "Token", "Decision": "CanI", "Held": "HeldRole", "DeletedNodes": "Deleted"}
 # A row of an import is inside the body of its request.
 INSIDE = {"NewNode": SCHEMAS["NodeImport"]["properties"]["nodes"]["items"]}
-TYPES = {name: each for name, each in vars(objects).items() if is_typeddict(each)}
+TYPES = {name: member for name, member in vars(objects).items() if is_typeddict(member)}
 JSON_TYPES = {str: "string", int: "integer", bool: "boolean", list: "array", dict: "object", type(None): "null"}
 
 
@@ -97,7 +97,7 @@ def json_types(schema: Any) -> set[str]:
     if "$ref" in schema:
         return json_types(SCHEMAS[schema["$ref"].rpartition("/")[2]])
     if "anyOf" in schema:
-        return set().union(*(json_types(each) for each in schema["anyOf"]))
+        return set().union(*(json_types(variant) for variant in schema["anyOf"]))
     if "enum" in schema or "const" in schema:
         return {JSON_TYPES[type(value)] for value in schema.get("enum", [schema.get("const")])}
     return {schema["type"]} if "type" in schema else set()
@@ -105,7 +105,7 @@ def json_types(schema: Any) -> set[str]:
 
 def python_types(hint: Any) -> set[str]:
     if get_origin(hint) in (Union, types.UnionType):
-        return set().union(*(python_types(each) for each in get_args(hint)))
+        return set().union(*(python_types(variant) for variant in get_args(hint)))
     if is_typeddict(hint):
         return {"object"}
     if hint is object:

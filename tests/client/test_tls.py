@@ -16,16 +16,16 @@ from cryptography.x509.oid import NameOID
 
 from canton.client import Client, Unreachable
 from client import samples
-from client.scripted import Reply, Script, serving
+from client.scripted_server import Reply, Script, serving
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of its own authority, for 127.0.0.1 and nobody else; the key is in the same file."""
+    """A self-signed certificate for 127.0.0.1 only; the key is in the same file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "scripted")])
     now = datetime.now(UTC)
-    made = (
+    x509_certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(minutes=1))
         .not_valid_after(now + timedelta(hours=1))
@@ -36,7 +36,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tls") / "server.pem"
     pkcs8 = serialization.PrivateFormat.PKCS8
     secret = key.private_bytes(serialization.Encoding.PEM, pkcs8, serialization.NoEncryption())
-    path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
+    path.write_bytes(secret + x509_certificate.public_bytes(serialization.Encoding.PEM))
     return path
 
 
@@ -57,14 +57,14 @@ def test_a_trusted_server_is_asked(script: Script, certificate: Path) -> None:
 def test_an_unknown_authority_is_not_trusted(script: Script) -> None:
     with Client(script.url, "t") as client, pytest.raises(Unreachable, match=r"certificate of .* is not trusted"):
         client.whoami()
-    assert script.asked == []
+    assert script.requests == []
 
 
 def test_another_name_is_not_trusted(script: Script, certificate: Path) -> None:
     url = script.url.replace("127.0.0.1", "localhost")
     with Client(url, "t", ca=str(certificate)) as client, pytest.raises(Unreachable, match="is not trusted"):
         client.whoami()
-    assert script.asked == []
+    assert script.requests == []
 
 
 def test_a_missing_file_of_authorities_is_named(script: Script, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is sent twice, what is not, and what a caller learns when nobody answers."""
+"""What is sent twice, what is not, and what a caller learns when the server does not answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from canton.client.credentials import Token
 from canton.client.transport import Address, Transport
 from canton.domain.errors import CantonError, NotFound, UnknownTenant
 from client import samples
-from client.scripted import Reply, Script, items, problem, serving
+from client.scripted_server import Reply, Script, items, problem, serving
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def script() -> Iterator[Script]:
 @pytest.fixture
 def client(script: Script, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     monkeypatch.setattr(transports, "FIRST_PAUSE", 0.001)
-    with Client(script.url, "t") as made:
-        yield made
+    with Client(script.url, "t") as api_client:
+        yield api_client
 
 
 BUSY = problem(503, "too-busy", "later", {"Retry-After": "0"})
@@ -41,21 +41,21 @@ class TestRepeating:
     def test_what_reads_is_repeated(self, client: Client, script: Script, trouble: Reply) -> None:
         script.on("GET /v1/tenants/psi", trouble, trouble, Reply(body=samples.tenant()))
         assert client.tenants.get("psi")["name"] == "psi"
-        assert len(script.asked) == 3
+        assert len(script.requests) == 3
 
     @pytest.mark.parametrize("trouble", [BUSY, CUT], ids=["busy", "cut"])
     def test_a_change_is_repeated_with_the_same_key(self, client: Client, script: Script, trouble: Reply) -> None:
         script.on("POST /v1/tenants", trouble, Reply(201, samples.tenant()))
         client.tenants.create("psi")
         client.tenants.create("psi")
-        first, second, third = [asked.headers["idempotency-key"] for asked in script.asked]
+        first, second, third = [request.headers["idempotency-key"] for request in script.requests]
         assert first == second != third
 
     def test_it_ends(self, client: Client, script: Script) -> None:
         script.on("GET /v1/tenants/psi", CUT)
         with pytest.raises(Unreachable, match="cannot be reached"):
             client.tenants.get("psi")
-        assert len(script.asked) == transports.TRIES
+        assert len(script.requests) == transports.TRIES
         script.on("GET /v1/tenants/psi", BUSY)
         with pytest.raises(Problem) as caught:
             client.tenants.get("psi")
@@ -75,14 +75,14 @@ class TestRepeating:
         script.on("GET /v1/tenants/psi", trouble)
         with pytest.raises(Problem):
             client.tenants.get("psi")
-        assert len(script.asked) == 1
+        assert len(script.requests) == 1
 
     def test_a_change_without_a_key_is_sent_once(self, script: Script) -> None:
         script.on("POST /x", CUT)
         transport = Transport(Address(script.url))
         with pytest.raises(Unreachable):
             transport.exchange(transports.Request("POST", "/x"))
-        assert len(script.asked) == 1
+        assert len(script.requests) == 1
 
     def test_the_server_says_how_long_to_wait_within_reason(self) -> None:
         assert [transports._told(text) for text in ("3", "86400", "Sun, 06 Nov 1994", "²")] == [3, 10, 0, 0]
@@ -103,18 +103,18 @@ def test_a_connection_that_went_stale_is_made_anew(client: Client, script: Scrip
 
 
 def test_pages_are_read_to_the_end(client: Client, script: Script) -> None:
-    script.on("GET /v1/tenants", items(samples.tenant("a"), after="c1"), items(samples.tenant("b"), after=None))
+    script.on("GET /v1/tenants", items(samples.tenant("a"), next_page="c1"), items(samples.tenant("b"), next_page=None))
     assert [tenant["name"] for tenant in client.tenants.list(state="active")] == ["a", "b"]
-    assert [asked.query for asked in script.asked] == [
+    assert [request.query for request in script.requests] == [
         {"state": "active", "limit": "1000"},
         {"state": "active", "limit": "1000", "after": "c1"},
     ]
 
 
 def test_a_limit_ends_the_reading(client: Client, script: Script) -> None:
-    script.on("GET /v1/tenants", items(*map(samples.tenant, "abc"), after="c1"))
+    script.on("GET /v1/tenants", items(*map(samples.tenant, "abc"), next_page="c1"))
     assert len(list(client.tenants.list(limit=2))) == 2
-    assert [asked.query["limit"] for asked in script.asked] == ["2"]
+    assert [request.query["limit"] for request in script.requests] == ["2"]
 
 
 class TestProblems:
@@ -122,10 +122,15 @@ class TestProblems:
         script.on("GET /v1/tenants/psi", problem(404, "unknown-tenant", "no tenant psi", tenant="psi"))
         with pytest.raises(UnknownTenant) as caught:
             client.tenants.get("psi")
-        found = caught.value
-        assert isinstance(found, Problem)
-        assert (found.code, found.status, found.exit_code, found.message) == ("unknown-tenant", 404, 3, "no tenant psi")
-        assert (found.details, found.request) == ({"tenant": "psi"}, "req-1")
+        raised = caught.value
+        assert isinstance(raised, Problem)
+        assert (raised.code, raised.status, raised.exit_code, raised.message) == (
+            "unknown-tenant",
+            404,
+            3,
+            "no tenant psi",
+        )
+        assert (raised.details, raised.request) == ({"tenant": "psi"}, "req-1")
 
     @pytest.mark.parametrize("body", [b"", b"<html>", b"[1]", b'"x"', b'{"code": 7, "details": []}'])
     def test_need_no_body(self, client: Client, script: Script, body: bytes) -> None:
@@ -143,7 +148,7 @@ class TestProblems:
         script.on("GET /v1/tenants/psi", Reply(302, headers={"Location": "http://127.0.0.1:1/"}))
         with pytest.raises(CantonError):
             client.tenants.get("psi")
-        assert len(script.asked) == 1
+        assert len(script.requests) == 1
 
 
 MAJOR, MINOR = (int(part) for part in __version__.split(".")[:2])
@@ -215,7 +220,7 @@ def test_a_read_only_client_sends_no_change(script: Script) -> None:
     client = Client.over(Transport(Address(script.url)), Caller(Token("t"), "canton/0.2.0", read_only=True))
     with pytest.raises(ReadOnly):
         client.tenants.delete("psi")
-    assert script.asked == []
+    assert script.requests == []
 
 
 def test_a_name_cannot_reach_into_another_path(client: Client, script: Script) -> None:
@@ -229,12 +234,17 @@ def test_the_tenant_of_the_client_is_meant_where_none_is_named(script: Script) -
     with Client(script.url, tenant="psi") as client:
         list(client.nodes.list())
         list(client.nodes.list(tenant="cscs"))
-    assert [asked.query["tenant"] for asked in script.asked] == ["psi", "cscs"]
+    assert [request.query["tenant"] for request in script.requests] == ["psi", "cscs"]
 
 
 def test_waiting_for_an_operation(client: Client, script: Script) -> None:
-    script.on("GET /v1/operations/op_1", *(Reply(body=samples.operation(state, done)) for state, done in STORY))
-    followed = [(found["state"], found["steps"]["done"]) for found in client.operations.follow("op_1")]
+    script.on(
+        "GET /v1/operations/op_1", *(Reply(body=samples.operation(state, steps_done)) for state, steps_done in STORY)
+    )
+    followed = [
+        (state_document["state"], state_document["steps"]["done"])
+        for state_document in client.operations.follow("op_1")
+    ]
     assert followed == [("queued", 0), ("running", 1), ("done", 2)]
     assert client.operations.wait("op_1")["state"] == "done"
 
@@ -247,4 +257,4 @@ def test_following_survives_a_server_that_is_away(client: Client, script: Script
     script.on(
         "GET /v1/operations/op_1", Reply(body=samples.operation()), *away, Reply(body=samples.operation("done", 2))
     )
-    assert [found["state"] for found in client.operations.follow("op_1")] == ["queued", "done"]
+    assert [state_document["state"] for state_document in client.operations.follow("op_1")] == ["queued", "done"]

@@ -1,4 +1,4 @@
-"""A device in a process of its own: it keeps its state and its log whatever happens to those who call it.
+"""A device in a process of its own: it keeps its state and its log when its callers die.
 
 It can lose an answer (act, then hang up), act late, refuse, deny for good, and take half of a batch. Where a
 request carries a fence, it refuses one that is older than the newest it saw. Its log is what the crash suite
@@ -60,32 +60,32 @@ class Device:
             return {}
         return self._set(request["items"], request["fence"], request["sent"])
 
-    def _set(self, items: dict[str, Json], fence: int, sent: float) -> dict[str, Json] | None:
+    def _set(self, items: dict[str, Json], fence: int, sent_at: float) -> dict[str, Json] | None:
         if 0 < fence < self.highest_fence:
             for target, value in items.items():
                 self._write(target, value, fence, "stale")
             return dict.fromkeys(items, "stale")
         self.highest_fence = max(fence, self.highest_fence)
-        refused: dict[str, Json] = {}
-        answered = True
+        refusals: dict[str, Json] = {}
+        reply_sent = True
         for position, (target, value) in enumerate(items.items()):
             fault = self._next_fault(target)
             if fault in ("refuse", "deny"):
-                refused[target] = fault
+                refusals[target] = fault
                 self._write(target, value, fence, fault)
             elif fault == "half" and position * 2 >= len(items):
-                answered = False
+                reply_sent = False
                 self._write(target, value, fence, "ignored")
             elif fault.startswith("late:"):
                 # From when it was sent: a device that gets no time from a busy machine must not be later than it says.
-                self.late.append((sent + float(fault[5:]), target, value, fence))
+                self.late.append((sent_at + float(fault[5:]), target, value, fence))
             else:
-                answered = answered and fault not in ("lose", "half")
+                reply_sent = reply_sent and fault not in ("lose", "half")
                 self._apply(target, value, fence, "applied")
-        return refused if answered else None
+        return refusals if reply_sent else None
 
     def _catch_up(self) -> None:
-        """What was to happen late has happened by now, however busy the machine is."""
+        """Apply the late effects that are due, however busy the machine is."""
         due = [effect for effect in self.late if effect[0] <= time.monotonic()]
         for effect in due:
             self.late.remove(effect)
@@ -114,7 +114,7 @@ def run(log: str, values: dict[str, Json], faults: dict[str, list[str]], ready: 
 
 
 async def call(port: int, request: dict[str, Json], guard: Guard = lambda: None) -> dict[str, Any]:
-    """Ask the device; no answer is a temporary failure after which nobody knows what it did."""
+    """Send a request to the device; without an answer, a temporary failure: what the device did is unknown."""
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         guard()
@@ -125,8 +125,8 @@ async def call(port: int, request: dict[str, Json], guard: Guard = lambda: None)
         raise TemporaryFailure(f"the device does not answer: {error}") from error
     if not answer:
         raise TemporaryFailure("the device hung up")
-    answered: dict[str, Any] = json.loads(answer)
-    return answered
+    document: dict[str, Any] = json.loads(answer)
+    return document
 
 
 def read_log(log: Path) -> list[Entry]:

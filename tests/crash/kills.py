@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from crash import victim
+from crash import killed_worker
 from crash.scenario import PATIENCE, Case, submit_plan
 
 AT_A_TIME = 4
@@ -46,16 +46,16 @@ def at_every_fourth_point(fourth: int, survive: Callable[[int], bool]) -> int:
     return sum(taker.result() for taker in takers)
 
 
-def dies_at(case: Case, point: int, successor: str, **orders: object) -> bool:
+def dies_at(case: Case, point: int, successor: str, **options: object) -> bool:
     """Submit, run a worker that dies at ``point`` and have another one finish. False if it did not die."""
     standby = frozen_worker(case) if successor == "standby" else None
     case.operation = submit_plan(case.database)
-    doomed = case.start_worker(kill_at=point, **orders)
+    doomed = case.start_worker(kill_at=point, **options)
     case.run_to_the_end(until_dead=doomed)
-    if not victim.killed_mark(case.orders()).exists():
+    if not killed_worker.killed_mark(case.options()).exists():
         return False
     if standby is None:
-        case.start_worker(**orders)
+        case.start_worker(**options)
     else:
         os.kill(standby, signal.SIGCONT)
     case.run_to_the_end()

@@ -36,7 +36,7 @@ from canton.store import audit, outbox, schema
 from canton.store.database import Database, open_database
 from canton.store.inventory import nodes
 from canton.store.operations import journal
-from crash import device, victim
+from crash import device, killed_worker
 
 NODES = tuple(f"x1000c0s{n}b0n0" for n in range(3))
 PERSON = Attribution("operator", "because the device denied it")
@@ -44,7 +44,7 @@ CHOICES = {"undo": undo, "retry": retry}
 PATIENCE = 60.0
 
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["crash.victim", "crash.device", "sqlalchemy.dialects.sqlite", "psycopg"])
+processes.set_forkserver_preload(["crash.killed_worker", "crash.device", "sqlalchemy.dialects.sqlite", "psycopg"])
 
 
 def plan() -> Plan:
@@ -70,8 +70,8 @@ def plan() -> Plan:
     return Plan("crash", "the crash suite", (*off, *erase, *ports, *on), nodes=NODES, tenant="psi")
 
 
-def _power(n: int, node: str, want: str, before: str, needs: tuple[int, ...] = ()) -> Step:
-    undo = Undo("set_power/1", {"power": before})
+def _power(n: int, node: str, want: str, state_before: str, needs: tuple[int, ...] = ()) -> Step:
+    undo = Undo("set_power/1", {"power": state_before})
     return Step(n, "set_power/1", node, "pcs", {"power": want}, needs=needs, undo=undo)
 
 
@@ -111,11 +111,11 @@ class Case:
     def log(self) -> Path:
         return self.folder / "device.log"
 
-    def orders(self, **changes: object) -> victim.Orders:
-        return victim.Orders(self.url, self.port, str(self.folder / "worker.log"), **changes)  # type: ignore[arg-type]
+    def options(self, **changes: object) -> killed_worker.WorkerOptions:
+        return killed_worker.WorkerOptions(self.url, self.port, str(self.folder / "worker.log"), **changes)  # type: ignore[arg-type]
 
     def start_worker(self, **changes: object) -> BaseProcess:
-        worker = processes.Process(target=victim.run, args=(self.orders(**changes),), daemon=True)
+        worker = processes.Process(target=killed_worker.run, args=(self.options(**changes),), daemon=True)
         worker.start()
         self.workers.append(worker)
         return worker
@@ -183,15 +183,15 @@ def case(url: str, folder: Path, *, faulty: bool, submitted: bool) -> Iterator[C
     machine = processes.Process(target=device.run, args=arguments, daemon=True)
     machine.start()
     opened = open_database(url, idle_in_transaction=PATIENCE)
-    made = Case(url, folder, opened, 0, "")
+    crash_case = Case(url, folder, opened, 0, "")
     try:
-        made.port = ours.recv()
+        crash_case.port = ours.recv()
         _populate(opened)
         if submitted:
-            made.operation = submit_plan(opened)
-        yield made
+            crash_case.operation = submit_plan(opened)
+        yield crash_case
     finally:
-        for process in (*made.workers, machine):
+        for process in (*crash_case.workers, machine):
             end(process)
         ours.close()
         theirs.close()
@@ -229,7 +229,7 @@ def done_values() -> dict[str, Json]:
 
 
 def _nothing_repeated(entries: list[device.Entry]) -> None:
-    """Nobody asked for what was there already, and no disk was erased twice."""
+    """No request set a value that the target had already, and no disk was erased twice."""
     asked_again = [entry for entry in device.effective(entries) if entry["was"] == entry["value"]]
     assert asked_again == []
     erased = Counter(entry["target"] for entry in device.effective(entries) if entry["target"].endswith(":disk"))
@@ -266,5 +266,5 @@ def _store_is_sound(case: Case) -> None:
     assert claims == []
     assert invariants.violations(world) == []
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    told = Counter(event.body.get("step") for event in events if event.body.get("state") == StepState.DONE)
-    assert max(told.values()) == 1, f"an outcome was told twice: {told}"
+    done_events = Counter(event.body.get("step") for event in events if event.body.get("state") == StepState.DONE)
+    assert max(done_events.values()) == 1, f"an outcome was told twice: {done_events}"

@@ -32,10 +32,10 @@ def test_every_connection_is_cut_again_and_again(new_case: NewCase) -> None:
         worker = interrupted.start_worker(crawl=0.02)
         wait_for_requests(interrupted, 1)
         cuts, pause = 0, 0.3
-        with psycopg.connect(postgresql_address(interrupted.url), autocommit=True) as other:
+        with psycopg.connect(postgresql_address(interrupted.url), autocommit=True) as admin_connection:
             while interrupted.run_to_the_end(for_seconds=pause) is not OperationState.UNDONE:
                 assert worker.is_alive(), "a lost connection is no reason to die"
-                cuts += cut_all_but(other)
+                cuts += cut_all_but(admin_connection)
                 # On a busy machine nothing would ever get done between two cuts that are as close as on an idle one.
                 pause *= 1.05
         check(interrupted)
@@ -82,9 +82,9 @@ def test_no_more_bytes_can_be_written_for_a_while(new_case: NewCase, requests: i
         assert worker.pid is not None
         wait_for_requests(interrupted, requests)
         resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
-        before = len(device.read_log(interrupted.log))
+        entries_before = len(device.read_log(interrupted.log))
         time.sleep(1.0)
-        during = len(device.read_log(interrupted.log)) - before
+        during = len(device.read_log(interrupted.log)) - entries_before
         resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         interrupted.run_to_the_end()
         check(interrupted)

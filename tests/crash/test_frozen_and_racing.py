@@ -46,14 +46,14 @@ def test_a_worker_that_wakes_beside_its_successor_changes_nothing(
     record_property(f"freezes survived on {backend}", survived)
 
 
-def freezes_in(case: Case, call: int, **orders: object) -> bool:
+def freezes_in(case: Case, call: int, **options: object) -> bool:
     """Freeze a worker in a device call, let another take over, wake it while that one works. False if it ended."""
-    frozen = case.start_worker(freeze_in_call=call, **orders)
+    frozen = case.start_worker(freeze_in_call=call, **options)
     while not is_stopped(frozen):
         if case.run_to_the_end(for_seconds=0.02) in ENDED:
             return False
     fence = case.find().fence
-    case.start_worker(crawl=0.02, **orders)
+    case.start_worker(crawl=0.02, **options)
     wait_for_take_over(case, fence)
     wake(frozen)
     case.run_to_the_end()
@@ -138,14 +138,14 @@ def check_done_again(case: Case) -> None:
     """The second time everything but the power is where it should be."""
     with case.database.read() as connection:
         assert journal.find(connection, case.operation).state in ENDED
-    asked = device.effective(device.read_log(case.log))
-    assert [entry for entry in asked if entry["was"] == entry["value"]] == []
+    effective_requests = device.effective(device.read_log(case.log))
+    assert [entry for entry in effective_requests if entry["was"] == entry["value"]] == []
 
 
 def wait_for_take_over(case: Case, fence: int) -> None:
     deadline = time.monotonic() + 30
     while case.find().fence == fence:
-        assert time.monotonic() < deadline, "nobody took over"
+        assert time.monotonic() < deadline, "no worker took over"
         time.sleep(0.005)
 
 

@@ -1,4 +1,4 @@
-"""kill -9 at every journal write and every device call, one after the other; then somebody else finishes.
+"""kill -9 at every journal write and every device call, one after the other; then another worker finishes.
 
 The points are enumerated, not sampled: the worker of run k dies at its k-th point, and the enumeration ends with the
 first k that a worker does not reach.

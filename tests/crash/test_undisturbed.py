@@ -1,4 +1,4 @@
-"""The scenario itself, with nobody interfering: what the interrupted runs are compared with."""
+"""The scenario itself, without interference: what the interrupted runs are compared with."""
 
 from __future__ import annotations
 

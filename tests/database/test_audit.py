@@ -121,13 +121,13 @@ def test_a_record_holds_what_was_said_and_the_time_of_the_database(database: Dat
         seq = audit.append(
             connection, actor="žofie", action="a", subject="s", reason="why\nnot", details={"b": [1, None], "a": "ü"}
         )
-        found = load(connection, seq)
+        record = load(connection, seq)
         now = connection.scalar(sa.select(database_now()))
-    assert (found.actor, found.action, found.subject, found.reason) == ("žofie", "a", "s", "why\nnot")
-    assert found.details == '{"a":"ü","b":[1,null]}'
-    assert found.previous == GENESIS
+    assert (record.actor, record.action, record.subject, record.reason) == ("žofie", "a", "s", "why\nnot")
+    assert record.details == '{"a":"ü","b":[1,null]}'
+    assert record.previous == GENESIS
     assert now is not None
-    assert now - 60 * SECOND < found.at <= now
+    assert now - 60 * SECOND < record.at <= now
 
 
 def test_a_transaction_that_fails_leaves_no_record(database: Database) -> None:
@@ -227,19 +227,19 @@ def test_all_records_removed_is_found(chain: Database) -> None:
 @pytest.mark.parametrize("seq", [1, 3, LENGTH])
 def test_a_record_put_in_between_is_found(chain: Database, seq: int, linked: bool) -> None:
     with chain.write() as connection:
-        there = load(connection, seq)
+        record = load(connection, seq)
         shift(connection, seq, by=1)
-        link = there.previous if linked else "sha256:" + "1" * 64
-        put(connection, replace(there, actor="mallory", previous=link))
+        link = record.previous if linked else "sha256:" + "1" * 64
+        put(connection, replace(record, actor="mallory", previous=link))
         set_head(connection, seq=LENGTH + 1)
     assert broken(chain) == {"seq": seq, "what": "inserted"}
 
 
 def test_a_record_put_in_between_without_a_seal_is_found(chain: Database) -> None:
     with chain.write() as connection:
-        there = load(connection, 3)
+        record = load(connection, 3)
         shift(connection, 3, by=1)
-        put(connection, replace(there, actor="mallory"), sealed=False)
+        put(connection, replace(record, actor="mallory"), sealed=False)
     assert broken(chain) == {"seq": 3, "what": "inserted"}
 
 
@@ -259,12 +259,12 @@ def test_a_record_put_in_before_the_first_is_found(chain: Database, seq: int) ->
     assert broken(chain) == {"seq": seq, "what": "inserted"}
 
 
-@pytest.mark.parametrize(("one", "other"), [(1, 2), (2, 5), (LENGTH - 1, LENGTH)])
-def test_two_records_that_changed_places_are_found(chain: Database, one: int, other: int) -> None:
+@pytest.mark.parametrize(("one", "second_seq"), [(1, 2), (2, 5), (LENGTH - 1, LENGTH)])
+def test_two_records_that_changed_places_are_found(chain: Database, one: int, second_seq: int) -> None:
     with chain.write() as connection:
         change(connection, one, seq=99)
-        change(connection, other, seq=one)
-        change(connection, 99, seq=other)
+        change(connection, second_seq, seq=one)
+        change(connection, 99, seq=second_seq)
     assert broken(chain) == {"seq": one, "what": "reordered"}
 
 
@@ -311,7 +311,7 @@ def test_a_removed_head_is_found_and_nothing_can_be_added(chain: Database) -> No
 
 
 def rewrite_tail(connection: Connection, seq: int) -> None:
-    """What somebody with full access and this code can do: change a record and seal everything after it anew."""
+    """What an attacker with full access and this code can do: change a record and seal all later ones again."""
     previous = load(connection, seq).previous
     for n in range(seq, LENGTH + 1):
         record = replace(load(connection, n), actor="mallory", previous=previous)
@@ -389,17 +389,17 @@ def tampers() -> st.SearchStrategy[Tamper]:
     def copying(source: int, target: int) -> Tamper:
         def copy(connection: Connection) -> None:
             row = connection.execute(sa.select(schema.audit).where(schema.audit.c.seq == source)).one_or_none()
-            taken = connection.scalar(sa.select(sa.func.count()).where(schema.audit.c.seq == target))
-            if row is not None and not taken:
+            occupied = connection.scalar(sa.select(sa.func.count()).where(schema.audit.c.seq == target))
+            if row is not None and not occupied:
                 put(connection, replace(Record(**row._asdict()), seq=target))
 
         return copy
 
-    def swapping(one: int, other: int) -> Tamper:
+    def swapping(one: int, second_seq: int) -> Tamper:
         def swap(connection: Connection) -> None:
             change(connection, one, seq=-1)
-            change(connection, other, seq=one)
-            change(connection, -1, seq=other)
+            change(connection, second_seq, seq=one)
+            change(connection, -1, seq=second_seq)
 
         return swap
 
@@ -416,11 +416,11 @@ def contents(connection: Connection) -> list[tuple[object, ...]]:
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(done=st.lists(tampers(), min_size=1, max_size=4))
-def test_whatever_is_done_to_the_records_is_found(chain: Database, done: list[Tamper]) -> None:
+@given(changes=st.lists(tampers(), min_size=1, max_size=4))
+def test_whatever_is_done_to_the_records_is_found(chain: Database, changes: list[Tamper]) -> None:
     with chain.engine.connect() as connection, connection.begin() as transaction:
-        before = contents(connection)
-        for index, tamper in enumerate(done):
+        contents_before = contents(connection)
+        for index, tamper in enumerate(changes):
             savepoint = connection.begin_nested()
             try:
                 tamper(connection)
@@ -429,26 +429,26 @@ def test_whatever_is_done_to_the_records_is_found(chain: Database, done: list[Ta
                 assume(index > 0)
             else:
                 savepoint.commit()
-        assume(contents(connection) != before)
+        assume(contents(connection) != contents_before)
         with pytest.raises(AuditBroken):
             audit.verify(connection)
         transaction.rollback()
 
 
 def test_appenders_at_the_same_time_make_one_chain(database: Database) -> None:
-    writers, each = 5, 12
+    writers, records_per_writer = 5, 12
     together = threading.Barrier(writers)
 
     def write(_: int) -> None:
         together.wait()
-        for _ in range(each):
+        for _ in range(records_per_writer):
             with database.write() as connection:
                 add(connection)
 
     with ThreadPoolExecutor(writers) as pool:
         list(pool.map(write, range(writers)))
     with database.read() as connection:
-        assert audit.verify(connection).seq == writers * each
+        assert audit.verify(connection).seq == writers * records_per_writer
 
 
 def test_appenders_do_not_disturb_who_verifies(database: Database) -> None:
@@ -500,8 +500,8 @@ def test_a_long_chain_is_verified_in_little_memory(database: Database, database_
     with database.write() as connection:
         connection.execute(sa.insert(schema.audit), records)
         set_head(connection, seq=count, hash=previous)
-    done = subprocess.run([sys.executable, "-c", VERIFY, database_url], check=True, capture_output=True, text=True)
-    verified, kilobytes = map(int, done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", VERIFY, database_url], check=True, capture_output=True, text=True)
+    verified, kilobytes = map(int, process.stdout.split())
     assert verified == count
     # A batch of 1,000 such rows is 4 MB, held twice; all of them together are 48.
     assert kilobytes < 25_000

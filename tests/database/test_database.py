@@ -30,19 +30,19 @@ def names(connection: Connection) -> list[str]:
 
 
 @pytest.fixture
-def other(database_url: str) -> Iterator[Database]:
+def other_database(database_url: str) -> Iterator[Database]:
     """The same database, as another process sees it."""
     opened = open_database(database_url)
     yield opened
     opened.close()
 
 
-def test_a_write_is_there_for_others_when_the_block_ends(database: Database, other: Database) -> None:
+def test_a_write_is_there_for_others_when_the_block_ends(database: Database, other_database: Database) -> None:
     with database.write() as connection:
         add(connection, "psi")
-        with other.read() as elsewhere:
+        with other_database.read() as elsewhere:
             assert names(elsewhere) == []
-    with other.read() as elsewhere:
+    with other_database.read() as elsewhere:
         assert names(elsewhere) == ["psi"]
 
 
@@ -59,10 +59,10 @@ def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
         assert names(connection) == []
 
 
-def test_a_read_sees_one_moment(database: Database, other: Database) -> None:
+def test_a_read_sees_one_moment(database: Database, other_database: Database) -> None:
     with database.read() as connection:
         assert names(connection) == []
-        with other.write() as elsewhere:
+        with other_database.write() as elsewhere:
             add(elsewhere, "psi")
         assert names(connection) == []
     with database.read() as connection:
@@ -81,18 +81,18 @@ def test_a_read_changes_nothing(database: Database) -> None:
 
 
 def test_references_are_enforced(database: Database) -> None:
-    node = sa.insert(schema.node).values(xname="x1000c0s0b0n0", state="free", tenant="nobody", changed_at=0)
+    node = sa.insert(schema.node).values(xname="x1000c0s0b0n0", state="free", tenant="absent", changed_at=0)
     with pytest.raises(sa.exc.IntegrityError), database.write() as connection:
         connection.execute(node)
 
 
 def test_writers_queue(database: Database) -> None:
-    writers, each = 6, 10
+    writers, writes_per_writer = 6, 10
     together = threading.Barrier(writers)
 
     def write(writer: int) -> None:
         together.wait()
-        for n in range(each):
+        for n in range(writes_per_writer):
             with database.write() as connection:
                 names(connection)
                 add(connection, f"t{writer}-{n}")
@@ -100,14 +100,14 @@ def test_writers_queue(database: Database) -> None:
     with ThreadPoolExecutor(writers) as pool:
         list(pool.map(write, range(writers)))
     with database.read() as connection:
-        assert len(names(connection)) == writers * each
+        assert len(names(connection)) == writers * writes_per_writer
 
 
 def test_now_is_the_time_in_microseconds(database: Database) -> None:
     with database.read() as connection:
-        found = connection.scalar(sa.select(now()))
-    assert found is not None
-    assert abs(found - time.time() * SECOND) < 60 * SECOND
+        instant = connection.scalar(sa.select(now()))
+    assert instant is not None
+    assert abs(instant - time.time() * SECOND) < 60 * SECOND
 
 
 def test_now_moves_on_within_a_transaction(database: Database) -> None:
@@ -218,11 +218,13 @@ def test_postgresql_ends_a_transaction_that_sleeps(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
-def test_connections_that_the_server_cut_are_replaced(database: Database, other: Database, database_url: str) -> None:
+def test_connections_that_the_server_cut_are_replaced(
+    database: Database, other_database: Database, database_url: str
+) -> None:
     for _ in range(2):
         with database.write() as connection:
             names(connection)
-    with other.write() as connection:
+    with other_database.write() as connection:
         connection.exec_driver_sql(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
             (make_url(database_url).database,),

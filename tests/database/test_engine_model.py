@@ -1,8 +1,8 @@
 """The engine against a simple model: random plans, devices that misbehave, crashes and people who intervene.
 
 Time is virtual on SQLite: nothing sleeps, the clock jumps to the next timer. On PostgreSQL, whose clock is its own,
-a few examples run in real and very short times. The model knows two things: what each device must show once nobody
-works on it any more, and that no device may be told what it already shows or is about to show.
+a few examples run in real and very short times. The model knows two things: what each device must show once no
+operation works on it any more, and that no device may be told what it already shows or is about to show.
 """
 
 from __future__ import annotations
@@ -147,28 +147,28 @@ class Device:
 
     def act(self, calls: Sequence[Call]) -> dict[int, StepFailure]:
         self.catch_up()
-        refused: dict[int, StepFailure] = {}
-        lost: StepFailure | None = None
+        refusals: dict[int, StepFailure] = {}
+        lost_answer: StepFailure | None = None
         for call in calls:
             target, value = call.step.target, value_of(call.step.goal)
-            if self.values[target] == value or any(each[1:] == (target, value) for each in self.soon):
+            if self.values[target] == value or any(change[1:] == (target, value) for change in self.soon):
                 self.harm.append(f"{call.key}: {target} was told {value} once more")
             self.acts[call.operation].append(target)
             how = self.on_act[target].pop(0) if self.on_act[target] else "at once"
             match how:
                 case "refused":
-                    refused[call.step.n] = PermanentFailure("refused")
+                    refusals[call.step.n] = PermanentFailure("refused")
                 case "busy":
-                    refused[call.step.n] = TemporaryFailure("busy")
+                    refusals[call.step.n] = TemporaryFailure("busy")
                 case "late" | "lost, late" | "lost for good, late":
                     self.soon.append((self.now() + self.late, target, value))
                 case "at once" | "lost" | "lost for good":
                     self.values[target] = value
             if how.startswith("lost"):
-                lost = PermanentFailure("cut off") if "for good" in how else TemporaryFailure("no answer")
-        if lost is not None:
-            raise lost
-        return refused
+                lost_answer = PermanentFailure("cut off") if "for good" in how else TemporaryFailure("no answer")
+        if lost_answer is not None:
+            raise lost_answer
+        return refusals
 
     def settle(self) -> None:
         """From now on it behaves."""
@@ -236,10 +236,10 @@ class Put:
             self.process.point()
 
 
-def random_plan(dice: random.Random, seen: Mapping[str, int]) -> Plan:
+def random_plan(dice: random.Random, observed: Mapping[str, int]) -> Plan:
     """Steps over some nodes; those over one node come one after the other, and all of them have an undo or none."""
     names = dice.sample(NAMES, dice.randint(1, 2))
-    now = dict(seen)
+    now = dict(observed)
     undoable = {name for name in names if dice.random() < 0.8}
     last: dict[str, int] = {}
     steps: list[Step] = []
@@ -303,7 +303,7 @@ class Site:
         self.fences: dict[str, int] = {}
         self.old_leases: list[Lease] = []
         self.shows = dict(self.device.values)
-        """What every target that nobody works on must show."""
+        """What every target that no operation works on must show."""
 
     def submit(self, seed: int) -> None:
         """A plan made from what is seen, and the trouble that its devices will make."""
@@ -330,16 +330,19 @@ class Site:
 
     def drive(self, process: Process) -> None:
         with self.database.write() as connection:
-            taken = leases.take(connection, "worker", self.times.lease, 4)
-        made = [Lease(each.operation, each.fence, self.uptime() + self.times.lease) for each in taken]
-        for lease, each in zip(made, taken, strict=True):
-            lease.synchronise(each.at, self.uptime())
+            taken_leases = leases.take(connection, "worker", self.times.lease, 4)
+        new_leases = [
+            Lease(taken_lease.operation, taken_lease.fence, self.uptime() + self.times.lease)
+            for taken_lease in taken_leases
+        ]
+        for lease, taken_lease in zip(new_leases, taken_leases, strict=True):
+            lease.synchronise(taken_lease.at, self.uptime())
             assert lease.fence > self.fences[lease.operation]
-        self.old_leases += made
-        withheld = {lease.operation: self.not_to_begin(lease.operation) for lease in made}
+        self.old_leases += new_leases
+        withheld = {lease.operation: self.not_to_begin(lease.operation) for lease in new_leases}
 
         async def everything() -> None:
-            process.driving = [asyncio.create_task(self.see_through(lease, process)) for lease in made]
+            process.driving = [asyncio.create_task(self.see_through(lease, process)) for lease in new_leases]
             results = await asyncio.gather(*process.driving, return_exceptions=True)
             for result in results:
                 if not isinstance(result, Crash | asyncio.CancelledError | LeaseLost | None):
@@ -350,16 +353,16 @@ class Site:
             assert all(rows(self.database, identity)[n].acts == 0 for n in numbers), "begun after it was cancelled"
         if process.stopping:
             with self.database.read() as connection:
-                for lease in made:
+                for lease in new_leases:
                     assert journal.find(connection, lease.operation).worker is None, "not handed back"
 
     def not_to_begin(self, identity: str) -> list[int]:
         """The steps that a cancelled operation must leave alone."""
         with self.database.read() as connection:
             cancelled = journal.find(connection, identity).cancel_by is not None
-        found = rows(self.database, identity)
+        journal_rows = rows(self.database, identity)
         steps = self.plans[identity].steps
-        return [step.n for step in steps if cancelled and step.interruptible and found[step.n].acts == 0]
+        return [step.n for step in steps if cancelled and step.interruptible and journal_rows[step.n].acts == 0]
 
     async def see_through(self, lease: Lease, process: Process) -> None:
         async def write(change: Callable[[Connection], T]) -> T:
@@ -412,11 +415,11 @@ class Site:
         self.intervene(sorted(self.plans)[which % len(self.plans)], decision)
 
     def intervene(self, identity: str, decision: str) -> None:
-        intervene, before, after = DECISIONS[decision]
+        intervene, states_before, states_after = DECISIONS[decision]
         undoing = any(n < 0 for n in rows(self.database, identity))
         between_owners = any(move.start for move in self.plans[identity].moves)
         hindered = (decision == "undo" and undoing) or (decision == "cancel" and between_owners)
-        allowed = self.states[identity] in before and not hindered
+        allowed = self.states[identity] in states_before and not hindered
         try:
             by_hand(self.database, intervene, identity, BOB)
         except WrongState:
@@ -424,9 +427,9 @@ class Site:
             return
         assert allowed
         self.states[identity] = self.state(identity)
-        assert self.states[identity] in after
+        assert self.states[identity] in states_after
         if decision == "abandon":
-            # Whoever gives up lives with what is under way; here it is allowed to land before anybody else comes.
+            # Acts under way when an operation is abandoned still happen; here before the next operation.
             self.device.catch_up(land=self.plans[identity].nodes)
             self.shows |= {name: self.device.values[name] for name in self.plans[identity].nodes}
 
@@ -436,8 +439,8 @@ class Site:
         lease = self.old_leases[which % len(self.old_leases)]
         if self.fence(lease.operation) == lease.fence:
             return
-        before = rows(self.database, lease.operation)
-        n = min(before)
+        rows_before = rows(self.database, lease.operation)
+        n = min(rows_before)
 
         async def write(change: Callable[[Connection], T]) -> T:
             with self.database.write() as connection:
@@ -450,39 +453,46 @@ class Site:
                 await pen.write()
 
         self.run(wake())
-        assert rows(self.database, lease.operation) == before
+        assert rows(self.database, lease.operation) == rows_before
 
     def everything_holds(self) -> None:
         assert self.device.harm == []
         with self.database.read() as connection:
-            found = {identity: journal.find(connection, identity) for identity in self.plans}
+            operations = {identity: journal.find(connection, identity) for identity in self.plans}
             steps = {
                 identity: {row.n: row for row in journal.steps(connection, identity)}
                 for identity in self.plans
                 if self.states[identity] not in ENDED
             }
-            held = tuple(claims.held(connection, NAMES))
+            held_claims = tuple(claims.held(connection, NAMES))
             every_node = tuple(nodes.every(connection))
-        open_ = [identity for identity in found if found[identity].state not in ENDED]
-        invariants.require(invariants.World(every_node, held, frozenset(open_)))
-        claimed = {claim.node: claim.operation for claim in held}
+        open_ = [identity for identity in operations if operations[identity].state not in ENDED]
+        invariants.require(invariants.World(every_node, held_claims, frozenset(open_)))
+        claimed = {claim.node: claim.operation for claim in held_claims}
         assert claimed == {name: identity for identity in open_ for name in self.plans[identity].nodes}
         for identity, its_rows in steps.items():
-            self.check_operation(found[identity], its_rows)
-        assert {identity: each.state for identity, each in found.items()} == self.states
+            self.check_operation(operations[identity], its_rows)
+        assert {identity: operation.state for identity, operation in operations.items()} == self.states
         self.devices_show_what_was_promised(claimed.keys())
 
-    def check_operation(self, found: Operation, its_rows: Mapping[int, StepRow]) -> None:
-        identity, plan, before = found.id, self.plans[found.id], self.states[found.id]
-        assert found.state is before or found.state in DRIVES.get(before, set()), (before, found.state)
-        assert found.fence >= self.fences[identity]
-        assert (found.due_at is not None) == (found.state in DRIVEN)
-        assert (found.ended_at is not None) == (found.state in ENDED)
-        assert (found.attention is not None) == (found.state is Op.NEEDS_ATTENTION)
-        self.states[identity], self.fences[identity] = found.state, found.fence
-        check_steps(plan, its_rows, found.state)
-        if found.state in ENDED:
-            self.shows |= self.promised(identity, plan, its_rows, found.state)
+    def check_operation(self, stored_operation: Operation, its_rows: Mapping[int, StepRow]) -> None:
+        identity, plan, state_before = (
+            stored_operation.id,
+            self.plans[stored_operation.id],
+            self.states[stored_operation.id],
+        )
+        assert stored_operation.state is state_before or stored_operation.state in DRIVES.get(state_before, set()), (
+            state_before,
+            stored_operation.state,
+        )
+        assert stored_operation.fence >= self.fences[identity]
+        assert (stored_operation.due_at is not None) == (stored_operation.state in DRIVEN)
+        assert (stored_operation.ended_at is not None) == (stored_operation.state in ENDED)
+        assert (stored_operation.attention is not None) == (stored_operation.state is Op.NEEDS_ATTENTION)
+        self.states[identity], self.fences[identity] = stored_operation.state, stored_operation.fence
+        check_steps(plan, its_rows, stored_operation.state)
+        if stored_operation.state in ENDED:
+            self.shows |= self.promised(identity, plan, its_rows, stored_operation.state)
 
     def promised(
         self, identity: str, plan: Plan, its_rows: Mapping[int, StepRow], state: OperationState
@@ -505,14 +515,14 @@ class Site:
     def devices_show_what_was_promised(self, claimed: Collection[str]) -> None:
         idle = {name: value for name, value in self.shows.items() if name not in claimed}
         assert {name: self.device.values[name] for name in idle} == idle
-        assert not [each for each in self.device.soon if each[1] in idle], "and nothing is about to change it"
+        assert not [change for change in self.device.soon if change[1] in idle], "and nothing is about to change it"
 
     def the_records_are_whole(self) -> None:
         with self.database.read() as connection:
             audit.verify(connection)
             for stream in (outbox.PROVIDER, TENANT):
-                told = outbox.read(connection, stream, 0, 10_000)
-                assert [each.seq for each in told] == list(range(1, outbox.last(connection, stream) + 1))
+                events = outbox.read(connection, stream, 0, 10_000)
+                assert [event.seq for event in events] == list(range(1, outbox.last(connection, stream) + 1))
 
     def everything_comes_to_rest(self) -> None:
         """Once devices behave, every operation ends or asks; and a retry brings each that asks to an end."""
@@ -540,7 +550,7 @@ class Site:
 
     def claimed(self) -> dict[str, str]:
         with self.database.read() as connection:
-            return {each.node: each.operation for each in claims.held(connection, NAMES)}
+            return {claim.node: claim.operation for claim in claims.held(connection, NAMES)}
 
     def state(self, identity: str) -> OperationState:
         with self.database.read() as connection:

@@ -1,4 +1,4 @@
-"""Keys are kept for as long as somebody may repeat a request, and no longer."""
+"""Keys are stored for as long as a client may repeat a request, and no longer."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     machine = Machine()
     moves = (Move(name, done=NodeEvent.MAINTENANCE),)
     identity = order(database, replace(plan_of(set_value(1, name), nodes=(name,)), moves=moves))
-    (before,) = node_states(database).values()
+    (state_before,) = node_states(database).values()
     by_hand(database, cancel, identity, BOB)
     assert last_record(database) == ("bob", "operation.cancel-requested", identity, "ticket 18")
     assert last_event(database) == ("operation.cancel-requested", identity)
@@ -108,7 +108,7 @@ def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     assert last_record(database)[1:3] == ("operation.cancelled", identity)
     assert machine.calls == {}, "nothing was even looked at"
     assert states(database, identity) == {1: S.SKIPPED}
-    assert node_states(database) == {name: before}
+    assert node_states(database) == {name: state_before}
 
 
 def test_cancel_withdraws_what_was_only_looked_at(database: Database) -> None:
@@ -234,8 +234,8 @@ def test_a_cancelled_operation_can_be_taken_up_again(database: Database) -> None
 def test_retry_gives_failed_steps_another_chance(database: Database) -> None:
     machine = Machine(values={"u": "on"}, deaf={"t"})
     identity = stuck(database, machine, plan_of(set_value(1, "t"), set_value(2, "u"), set_value(3, "v", needs=(1,))))
-    before = rows(database, identity)[1]
-    assert (before.state, before.tries, before.acts) == (S.FAILED, 4, 4)
+    row_before = rows(database, identity)[1]
+    assert (row_before.state, row_before.tries, row_before.acts) == (S.FAILED, 4, 4)
     machine.deaf.clear()
     by_hand(database, retry, identity, BOB)
     assert last_record(database) == ("bob", "operation.running", identity, "ticket 18")
@@ -243,15 +243,15 @@ def test_retry_gives_failed_steps_another_chance(database: Database) -> None:
     waiting = rows(database, identity)[1]
     assert (waiting.state, waiting.tries, waiting.acts, waiting.begun_at) == (S.WAITING, 0, 4, None)
     assert carry_on(database, machine, identity) is Op.DONE
-    after = rows(database, identity)[1]
-    assert (after.acts, after.error) == (5, None)
+    row_after = rows(database, identity)[1]
+    assert (row_after.acts, row_after.error) == (5, None)
     assert machine.acts[-1] == ("v", "on")
 
 
 def test_retry_looks_before_it_acts(database: Database) -> None:
     machine = Machine(refuse={"t": [permanent()]})
     identity = stuck(database, machine, plan_of(set_value(1, "t")))
-    machine.values["t"] = "on"  # somebody did it by hand
+    machine.values["t"] = "on"  # a person did it by hand
     by_hand(database, retry, identity, BOB)
     assert carry_on(database, machine, identity) is Op.DONE
     assert machine.acts == []
@@ -367,9 +367,9 @@ def test_abandon_lets_go_and_leaves_what_was_between_owners_in_quarantine(databa
     identity = stuck(database, Machine(refuse={coming: [permanent()]}), plan)
     assert node_states(database)[coming] is NodeState.JOINING
     by_hand(database, abandon, identity, BOB)
-    found = operation(database, identity)
-    assert (found.state, found.due_at, found.worker) == (Op.ABANDONED, None, None)
-    assert found.ended_at is not None
+    stored_operation = operation(database, identity)
+    assert (stored_operation.state, stored_operation.due_at, stored_operation.worker) == (Op.ABANDONED, None, None)
+    assert stored_operation.ended_at is not None
     assert node_states(database) == {
         coming: NodeState.QUARANTINED,
         cleaned: NodeState.QUARANTINED,
@@ -459,11 +459,11 @@ def test_in_any_other_state_nothing_happens(database: Database, intervene: Inter
     for state in sorted(set(Op) - ALLOWED[intervene]):
         with database.write() as connection:
             connection.execute(sa.update(schema.operation).values(state=state))
-        before = contents(database)
+        contents_before = contents(database)
         with pytest.raises(WrongState, match=f"operation {identity} is {state} and cannot be") as refusal:
             by_hand(database, intervene, identity, BOB)
         assert refusal.value.details == {"operation": identity, "state": state}
-        assert contents(database) == before
+        assert contents(database) == contents_before
 
 
 @pytest.mark.parametrize("intervene", ALLOWED)
@@ -472,19 +472,19 @@ def test_what_does_not_exist_is_not_found(database: Database, intervene: Interve
         by_hand(database, intervene, "op_1", BOB)
 
 
-class Cut(Exception):
+class ProcessEnded(Exception):
     """The process ended here."""
 
 
 @contextmanager
 def cut_before_statement(database: Database, number: int) -> Iterator[None]:
-    seen = 0
+    statements = 0
 
     def count(*_: object) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == number:
-            raise Cut
+        nonlocal statements
+        statements += 1
+        if statements == number:
+            raise ProcessEnded
 
     event.listen(database.engine, "before_cursor_execute", count)
     try:
@@ -500,15 +500,15 @@ def test_an_intervention_happens_as_a_whole_or_not_at_all(database: Database, in
     identity = order(database, plan)
     if intervene is not cancel:
         assert carry_on(database, Machine(refuse={name: [permanent()]}), identity) is Op.NEEDS_ATTENTION
-    before, number, over = contents(database), 0, False
+    contents_before, number, over = contents(database), 0, False
     while not over:
-        assert contents(database) == before
+        assert contents(database) == contents_before
         number += 1
         with cut_before_statement(database, number):
             try:
                 by_hand(database, intervene, identity, BOB)
                 over = True
-            except Cut:
+            except ProcessEnded:
                 continue
     assert number > 6
     assert last_record(database)[0] == "bob"
@@ -529,8 +529,8 @@ def test_two_people_at_the_same_moment(database: Database, intervene: Interventi
         return True
 
     with ThreadPoolExecutor(2) as pool:
-        counted = list(pool.map(decide, ("bob", "carol")))
-    assert sorted(counted) == ([True, True] if intervene is cancel else [False, True])
+        outcomes = list(pool.map(decide, ("bob", "carol")))
+    assert sorted(outcomes) == ([True, True] if intervene is cancel else [False, True])
     with database.read() as connection:
         audit.verify(connection)
 

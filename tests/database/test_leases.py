@@ -1,4 +1,4 @@
-"""Which worker may drive which operation: taken once, kept by renewing, and useless to whoever lost it."""
+"""Leases: one worker takes one, keeps it by renewing, and can write nothing once another worker has it."""
 
 from __future__ import annotations
 
@@ -73,12 +73,16 @@ def queued(database: Database) -> str:
 
 
 def test_a_due_operation_is_taken_once(database: Database, queued: str) -> None:
-    (taken,) = take(database, "w1")
-    assert (taken.operation, taken.fence, taken.step_kinds) == (queued, 1, "set_value/1")
-    assert abs(taken.at - clock(database)) < 5 * SECOND
-    found = operation(database, queued)
-    assert (found.state, found.worker, found.fence) == (OperationState.RUNNING, "w1", 1)
-    assert abs((found.due_at or 0) - taken.at - MINUTE * SECOND) < 1000
+    (lease_row,) = take(database, "w1")
+    assert (lease_row.operation, lease_row.fence, lease_row.step_kinds) == (queued, 1, "set_value/1")
+    assert abs(lease_row.at - clock(database)) < 5 * SECOND
+    stored_operation = operation(database, queued)
+    assert (stored_operation.state, stored_operation.worker, stored_operation.fence) == (
+        OperationState.RUNNING,
+        "w1",
+        1,
+    )
+    assert abs((stored_operation.due_at or 0) - lease_row.at - MINUTE * SECOND) < 1000
     assert take(database, "w2") == []
 
 
@@ -93,8 +97,8 @@ def test_the_longest_due_come_first_and_no_more_than_there_is_room_for(database:
     names = [order(database, plan_of(set_value(1, "t"))) for _ in range(4)]
     for age, name in enumerate(names):
         change(database, name, due_at=database_now() - age * SECOND)
-    assert {taken.operation for taken in take(database, limit=2)} == {names[3], names[2]}
-    assert {taken.operation for taken in take(database, limit=2)} == {names[1], names[0]}
+    assert {lease_row.operation for lease_row in take(database, limit=2)} == {names[3], names[2]}
+    assert {lease_row.operation for lease_row in take(database, limit=2)} == {names[1], names[0]}
 
 
 def test_a_lease_that_ran_out_is_taken_over_with_a_higher_fence(database: Database, queued: str) -> None:
@@ -133,32 +137,32 @@ def test_how_long_until_something_is_due(database: Database, queued: str) -> Non
 
 
 def test_renewing_extends_what_is_ours(database: Database, queued: str) -> None:
-    other = order(database, plan_of(set_value(1, "v")))
-    fences = {taken.operation: taken.fence for taken in take(database)}
-    expire(database, other)
+    other_operation = order(database, plan_of(set_value(1, "v")))
+    fences = {lease_row.operation: lease_row.fence for lease_row in take(database)}
+    expire(database, other_operation)
     (successor,) = take(database, "w2")
-    expire(database, queued)  # late, but nobody came
+    expire(database, queued)  # expired, but no worker took it
     with database.write() as connection:
-        held = leases.renew(connection, fences, MINUTE)
-    assert held.keys() == {queued}
-    assert abs((operation(database, queued).due_at or 0) - held[queued].at - MINUTE * SECOND) < 1000
-    assert operation(database, other).fence == successor.fence
+        renewed = leases.renew(connection, fences, MINUTE)
+    assert renewed.keys() == {queued}
+    assert abs((operation(database, queued).due_at or 0) - renewed[queued].at - MINUTE * SECOND) < 1000
+    assert operation(database, other_operation).fence == successor.fence
 
 
 def test_renewing_brings_word_of_a_cancel(database: Database, queued: str) -> None:
     (taken,) = take(database)
     by_hand(database, cancel, queued, Attribution("bob", "changed my mind"))
     with database.write() as connection:
-        assert leases.renew(connection, {queued: taken.fence}, MINUTE)[queued].cancel_by == "bob"
-        assert leases.hold(connection, queued, taken.fence).cancel_by == "bob"
+        assert leases.renew(connection, {queued: lease_row.fence}, MINUTE)[queued].cancel_by == "bob"
+        assert leases.hold(connection, queued, lease_row.fence).cancel_by == "bob"
 
 
 def test_what_was_let_go_is_not_renewed(database: Database, queued: str) -> None:
-    (taken,) = take(database)
+    (lease_row,) = take(database)
     with database.write() as connection:
         leases.release(connection, queued, 7)
     with database.write() as connection:
-        assert leases.renew(connection, {queued: taken.fence}, MINUTE) == {}
+        assert leases.renew(connection, {queued: lease_row.fence}, MINUTE) == {}
     assert operation(database, queued).due_at == 7
 
 
@@ -166,14 +170,14 @@ def test_letting_go_makes_due_at_once_or_when_told(database: Database, queued: s
     take(database)
     with database.write() as connection:
         leases.release(connection, queued, None)
-    found = operation(database, queued)
-    assert found.worker is None
-    assert abs((found.due_at or 0) - clock(database)) < 5 * SECOND
-    assert [taken.fence for taken in take(database)] == [2]
+    stored_operation = operation(database, queued)
+    assert stored_operation.worker is None
+    assert abs((stored_operation.due_at or 0) - clock(database)) < 5 * SECOND
+    assert [lease_row.fence for lease_row in take(database)] == [2]
 
 
 def test_holding_shows_the_databases_time(database: Database, queued: str) -> None:
-    (taken,) = take(database)
+    (lease_row,) = take(database)
     with database.write() as connection:
         held = leases.hold(connection, queued, taken.fence)
     assert held == LeaseState(None, held.at)
@@ -196,7 +200,7 @@ def test_a_clock_that_was_set_back_does_not_delay_what_is_open(database: Databas
     change(database, near, due_at=database_now() + hour, touched_at=database_now() + SECOND // 2)
     with database.write() as connection:
         assert leases.forgive_the_future(connection) == 1
-    assert [taken.operation for taken in take(database)] == [queued]
+    assert [lease_row.operation for lease_row in take(database)] == [queued]
     with database.write() as connection:
         assert leases.forgive_the_future(connection) == 0
 
@@ -210,16 +214,16 @@ def test_no_operation_is_taken_twice(database: Database) -> None:
         mine: list[TakenLease] = []
         together.wait()
         while True:
-            mine += (taken := take(database, f"w{n}", limit=2))
+            mine += (batch := take(database, f"w{n}", limit=2))
             with database.read() as connection:
-                if not taken and (leases.seconds_until_due(connection) or 0) > 0:
+                if not batch and (leases.seconds_until_due(connection) or 0) > 0:
                     return mine
 
     with ThreadPoolExecutor(workers) as pool:
-        taken = [each for mine in pool.map(work, range(workers)) for each in mine]
-    assert len(taken) == len(names)
-    assert {each.operation for each in taken} == names
-    assert {each.fence for each in taken} == {1}
+        all_taken = [lease_row for mine in pool.map(work, range(workers)) for lease_row in mine]
+    assert len(all_taken) == len(names)
+    assert {lease_row.operation for lease_row in all_taken} == names
+    assert {lease_row.fence for lease_row in all_taken} == {1}
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
@@ -235,21 +239,21 @@ def test_takers_do_not_wait_for_one_another(database: Database) -> None:
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_a_write_under_way_keeps_a_successor_out_until_it_commits(database: Database, queued: str) -> None:
-    (taken,) = take(database, "w1")
+    (lease_row,) = take(database, "w1")
     expire(database, queued)
     with database.write() as connection:
-        leases.hold(connection, queued, taken.fence)
+        leases.hold(connection, queued, lease_row.fence)
         assert take(database, "w2") == []
-    assert [each.fence for each in take(database, "w2")] == [2]
+    assert [successor.fence for successor in take(database, "w2")] == [2]
 
 
 def test_a_take_over_under_way_is_waited_for_and_then_refuses(database: Database, queued: str) -> None:
-    (taken,) = take(database, "w1")
+    (lease_row,) = take(database, "w1")
     expire(database, queued)
 
     def write_late() -> None:
         with database.write() as connection:
-            leases.hold(connection, queued, taken.fence)
+            leases.hold(connection, queued, lease_row.fence)
 
     with ThreadPoolExecutor(1) as pool:
         with database.write() as connection:
@@ -262,10 +266,10 @@ def test_a_take_over_under_way_is_waited_for_and_then_refuses(database: Database
 
 
 def leased(database: Database) -> Lease:
-    before = uptime()
-    (taken,) = take(database, "w1")
-    lease = Lease(taken.operation, taken.fence, uptime() + MINUTE)
-    lease.synchronise(taken.at, before)
+    instant_before = uptime()
+    (lease_row,) = take(database, "w1")
+    lease = Lease(lease_row.operation, lease_row.fence, uptime() + MINUTE)
+    lease.synchronise(lease_row.at, instant_before)
     return lease
 
 
@@ -276,7 +280,7 @@ def loaded(database: Database, lease: Lease, machine: Machine) -> Drive:
 
 def taken_over(database: Database, lease: Lease) -> None:
     expire(database, lease.operation)
-    assert [taken.fence for taken in take(database, "w2")] == [lease.fence + 1]
+    assert [lease_row.fence for lease_row in take(database, "w2")] == [lease.fence + 1]
 
 
 def ended(connection: Connection, lease: Lease) -> list[outbox.Event]:
@@ -307,10 +311,10 @@ async def load_again(database: Database, lease: Lease) -> None:
 def test_a_stale_fence_writes_nothing(database: Database, queued: str, write: Callable[..., Any]) -> None:
     lease = leased(database)
     taken_over(database, lease)
-    before = contents(database)
+    contents_before = contents(database)
     with pytest.raises(LeaseLost):
         asyncio.run(write(database, lease))
-    assert contents(database) == before
+    assert contents(database) == contents_before
 
 
 @pytest.mark.parametrize("write", [write_rows, write_an_end, give_back, load_again])
@@ -322,11 +326,11 @@ def test_a_drive_that_was_replaced_touches_no_device(database: Database, queued:
     machine, lease = Machine(), leased(database)
     drive = loaded(database, lease, machine)
     taken_over(database, lease)
-    before = contents(database)
+    contents_before = contents(database)
     with pytest.raises(LeaseLost):
         asyncio.run(drive.run())
     assert machine.acts == []
-    assert contents(database) == before
+    assert contents(database) == contents_before
 
 
 def test_a_drive_that_was_replaced_while_it_acted_writes_nothing_more(database: Database, queued: str) -> None:
@@ -335,11 +339,11 @@ def test_a_drive_that_was_replaced_while_it_acted_writes_nothing_more(database: 
         driving = asyncio.create_task(loaded(database, lease, machine).run())
         await until(lambda: bool(machine.at_gate))
         taken_over(database, lease)
-        before = contents(database)
+        contents_before = contents(database)
         machine.gates["t"].set()
         with pytest.raises(LeaseLost):
             await driving
-        assert contents(database) == before
+        assert contents(database) == contents_before
         return machine
 
     assert asyncio.run(scenario()).acts == [("t", "on")]
@@ -365,7 +369,7 @@ class Careless(SetValue):
 
 @pytest.mark.parametrize("kind", [SetValue, Careless])
 def test_a_lease_that_may_have_ended_touches_no_device(database: Database, queued: str, kind: type[SetValue]) -> None:
-    """Nobody has taken over yet, but somebody may at any moment: writing is still safe, acting is not."""
+    """No worker has taken over yet, but one may at any moment: writing is still safe, acting is not."""
     machine, lease = Machine(), leased(database)
     with database.write() as connection:
         drive = load(connection, lease, hands(kind(machine), write=writer(database)))
@@ -406,13 +410,13 @@ def test_after_a_write_that_failed_nobody_acts_on_rows_that_are_not_there(
     database: Database, queued: str, failure: BaseException
 ) -> None:
     """Two intents go out in one transaction; that one of the two waited for the other must not make it believe."""
-    lease, written = leased(database), 0
+    lease, writes = leased(database), 0
 
     async def write(change: Callable[[Connection], T]) -> T:
-        nonlocal written
+        nonlocal writes
         await asyncio.sleep(0.01)
-        written += 1
-        if written == 2:
+        writes += 1
+        if writes == 2:
             raise failure
         return await writer(database)(change)
 
@@ -420,7 +424,7 @@ def test_after_a_write_that_failed_nobody_acts_on_rows_that_are_not_there(
         pen, found = JournalWriter(lease, None, write), rows(database, queued)
 
         async def intend(n: int) -> None:
-            pen.note(found[n], replace(found[n], state=StepState.ACTING, acts=1))
+            pen.note(journal_rows[n], replace(journal_rows[n], state=StepState.ACTING, acts=1))
             await pen.write()
 
         first = asyncio.create_task(pen.write(lambda *_: ()))

@@ -42,8 +42,8 @@ class Folder:
 
     def add(self, name: str, body: str) -> Folder:
         """Add a revision after those that are there."""
-        before = max((path.stem for path in (self.path / "versions").glob("0*.py")), default=None)
-        text = f"import sqlalchemy as sa\nfrom alembic import op\n\nrevision, down_revision = {name!r}, {before!r}\n"
+        previous = max((path.stem for path in (self.path / "versions").glob("0*.py")), default=None)
+        text = f"import sqlalchemy as sa\nfrom alembic import op\n\nrevision, down_revision = {name!r}, {previous!r}\n"
         text += "\n\ndef upgrade():\n" + indent(dedent(body).strip(), "    ") + "\n"
         (self.path / "versions" / f"{name}.py").write_text(text)
         return self
@@ -142,21 +142,21 @@ def test_what_was_written_at_every_revision_survives(empty_database: Database, f
     until = REVISIONS[: REVISIONS.index(start) + 1]
     migrate.upgrade(empty_database, directory=folder.take(*until).path)
     with empty_database.write() as connection:
-        written = fill(connection)
+        rows_by_table = fill(connection)
     migrate.upgrade(empty_database)
-    assert_kept(empty_database, written)
+    assert_kept(empty_database, rows_by_table)
 
 
-def assert_kept(database: Database, written: dict[str, dict[str, Any]]) -> None:
+def assert_kept(database: Database, rows_by_table: dict[str, dict[str, Any]]) -> None:
     """Every value is there, in every column that still exists."""
-    assert written
+    assert rows_by_table
     with database.read() as connection:
         reflected = sa.MetaData()
         reflected.reflect(connection)
-        for name, row in written.items():
+        for name, row in rows_by_table.items():
             table = reflected.tables[name]
-            found = connection.execute(sa.select(table)).one()._asdict()
-            assert {key: found[key] for key in row if key in table.c} == {
+            stored_row = connection.execute(sa.select(table)).one()._asdict()
+            assert {key: stored_row[key] for key in row if key in table.c} == {
                 key: row[key] for key in row if key in table.c
             }
 
@@ -184,8 +184,8 @@ def test_differences_name_types_defaults_and_rules(database: Database) -> None:
     with database.read() as connection:
         found = " / ".join(database_checks.differences(connection))
     for expected in ("modify_type step n", "modify_default step acts", "modify_nullable step target"):
-        assert expected in found
-    assert "add_rule ck_audit_head_one_row" in found
+        assert expected in differences
+    assert "add_rule ck_audit_head_one_row" in differences
 
 
 def test_the_first_record_follows_what_the_migration_wrote(database: Database) -> None:
@@ -260,7 +260,7 @@ def test_a_database_of_something_else_is_refused(empty_database: Database) -> No
 
 
 def test_a_password_is_not_shown(empty_database: Database, folder: Folder) -> None:
-    """Whoever reads a log does not get into the database."""
+    """A reader of the log must not learn the password of the database."""
     folder.add("0001_pre_bad", "op.execute('SELECT * FROM nowhere')")
     empty_database.engine.url = empty_database.engine.url.set(username="canton", password="sesame")  # noqa: S106
     for attempt in (migrate.require_current, lambda it: migrate.upgrade(it, directory=folder.path)):
@@ -276,14 +276,14 @@ op.execute('INSERT INTO half VALUES (1)')
 
 
 @pytest.mark.parametrize("failure", ["op.execute('SELECT * FROM nowhere')", "raise LookupError('a bug')"])
-@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("earlier_revisions", [0, 1])
 def test_a_migration_that_fails_leaves_nothing(
-    empty_database: Database, folder: Folder, failure: str, before: int
+    empty_database: Database, folder: Folder, failure: str, earlier_revisions: int
 ) -> None:
     """Also of the revisions before it that the same upgrade applied."""
-    if before:
+    if earlier_revisions:
         folder.add("0001_pre_good", "op.create_table('good', sa.Column('id', sa.Integer(), primary_key=True))")
-    folder.add(f"000{before + 1}_pre_bad", WORK + failure)
+    folder.add(f"000{earlier_revisions + 1}_pre_bad", WORK + failure)
     with pytest.raises((SchemaMismatch, LookupError)) as caught:
         migrate.upgrade(empty_database, directory=folder.path)
     if isinstance(caught.value, SchemaMismatch):
@@ -297,7 +297,7 @@ def test_rebuilding_a_table_keeps_what_refers_to_it(empty_database: Database, fo
     """SQLite drops the old table; with foreign keys on, that would delete node_observation by cascade."""
     migrate.upgrade(empty_database)
     with empty_database.write() as connection:
-        written = fill(connection)
+        rows_by_table = fill(connection)
     folder.take(*REVISIONS).add(
         f"{len(REVISIONS) + 1:04}_post_nid",
         """
@@ -306,9 +306,9 @@ def test_rebuilding_a_table_keeps_what_refers_to_it(empty_database: Database, fo
         """,
     )
     migrate.upgrade(empty_database, directory=folder.path)
-    assert_kept(empty_database, written)
+    assert_kept(empty_database, rows_by_table)
     with pytest.raises(sa.exc.IntegrityError), empty_database.write() as connection:
-        connection.execute(sa.update(schema.node).values(tenant="nobody"))
+        connection.execute(sa.update(schema.node).values(tenant="absent"))
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
@@ -316,11 +316,11 @@ def test_a_migration_that_breaks_a_reference_is_undone(empty_database: Database,
     """With foreign keys off, SQLite itself would not notice."""
     migrate.upgrade(empty_database)
     with empty_database.write() as connection:
-        written = fill(connection)
+        rows_by_table = fill(connection)
     folder.take(*REVISIONS).add(f"{len(REVISIONS) + 1:04}_post_oops", "op.execute('DELETE FROM tenant')")
     with pytest.raises(SchemaMismatch, match=r"a row of [a-z]+ would refer to a row of tenant that is not there"):
         migrate.upgrade(empty_database, directory=folder.path)
-    assert_kept(empty_database, written)
+    assert_kept(empty_database, rows_by_table)
 
 
 @pytest.fixture
@@ -331,9 +331,9 @@ def canton() -> list[str]:
 def test_upgrades_at_the_same_time_take_turns(empty_database_url: str, canton: list[str]) -> None:
     command = [*canton, "db", "upgrade", "--database", empty_database_url]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(5)]
-    said = sorted(process.communicate(timeout=60)[0].strip() for process in started)
+    outputs = sorted(process.communicate(timeout=60)[0].strip() for process in started)
     assert [process.returncode for process in started] == [0] * 5
-    assert said == [f"already at {REVISIONS[-1]}, nothing to do"] * 4 + [f"empty → {REVISIONS[-1]}"]
+    assert outputs == [f"already at {REVISIONS[-1]}, nothing to do"] * 4 + [f"empty → {REVISIONS[-1]}"]
 
 
 def test_an_upgrade_waits_for_one_that_is_under_way(empty_database_url: str, canton: list[str]) -> None:

@@ -24,9 +24,9 @@ def event(kind: str = "node.assigned", **body: int) -> Event:
     return Event(kind, "x1000c0s0b0n0", body)
 
 
-def numbers(database: Database, stream: str = "psi", after: int = 0) -> list[int]:
+def numbers(database: Database, stream: str = "psi", start: int = 0) -> list[int]:
     with database.read() as connection:
-        return [found.seq for found in outbox.read(connection, stream, after, 10_000)]
+        return [event.seq for event in outbox.read(connection, stream, start, 10_000)]
 
 
 def naive_append() -> Append:
@@ -34,15 +34,15 @@ def naive_append() -> Append:
     count = itertools.count(1)
 
     def append(connection: Connection, stream: str, events: Sequence[Event]) -> None:
-        for found in events:
+        for event in events:
             connection.execute(
                 sa.insert(schema.event).values(
                     stream=stream,
                     seq=next(count),
                     at=now(),
-                    kind=found.kind,
-                    subject=found.subject,
-                    body=dict(found.body),
+                    kind=event.kind,
+                    subject=event.subject,
+                    body=dict(event.body),
                 )
             )
 
@@ -51,30 +51,30 @@ def naive_append() -> Append:
 
 @contextmanager
 def open_transaction(database: Database) -> Iterator[Connection]:
-    """A transaction that somebody takes a long time to end; the test says how."""
+    """A transaction that stays open until the test ends it."""
     with database.engine.connect() as connection:
         yield connection
 
 
 def test_events_come_back_as_they_were_told(database: Database) -> None:
     with database.write() as connection:
-        before = connection.scalar(sa.select(now()))
+        instant_before = connection.scalar(sa.select(now()))
         outbox.append(connection, "psi", [event("a", n=1), event("b", n=2)])
     with database.read() as connection:
         first, second = outbox.read(connection, "psi", 0, 10)
     assert (first.seq, first.kind, first.subject, first.body) == (1, "a", "x1000c0s0b0n0", {"n": 1})
     assert (second.seq, second.kind, second.body) == (2, "b", {"n": 2})
-    assert before is not None
-    assert first.at >= before
+    assert instant_before is not None
+    assert first.at >= instant_before
 
 
 def test_reading_goes_on_where_it_stopped(database: Database) -> None:
     with database.write() as connection:
         outbox.append(connection, "psi", [event() for _ in range(7)])
     with database.read() as connection:
-        assert [found.seq for found in outbox.read(connection, "psi", 0, 3)] == [1, 2, 3]
-        assert [found.seq for found in outbox.read(connection, "psi", 3, 3)] == [4, 5, 6]
-        assert [found.seq for found in outbox.read(connection, "psi", 6, 3)] == [7]
+        assert [stored_event.seq for stored_event in outbox.read(connection, "psi", 0, 3)] == [1, 2, 3]
+        assert [stored_event.seq for stored_event in outbox.read(connection, "psi", 3, 3)] == [4, 5, 6]
+        assert [stored_event.seq for stored_event in outbox.read(connection, "psi", 6, 3)] == [7]
         assert outbox.read(connection, "psi", 7, 3) == []
 
 
@@ -121,10 +121,10 @@ def test_the_database_refuses_to_change_an_event(database: Database) -> None:
 
 
 def test_two_statements_are_enough(database: Database) -> None:
-    seen: list[str] = []
+    statements: list[str] = []
 
     def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
-        seen.append(statement.split(maxsplit=1)[0])
+        statements.append(statement.split(maxsplit=1)[0])
 
     with database.write() as connection:
         outbox.append(connection, "psi", [event()])
@@ -132,7 +132,7 @@ def test_two_statements_are_enough(database: Database) -> None:
         sa.event.listen(database.engine, "before_cursor_execute", note)
         outbox.append(connection, "psi", [event() for _ in range(10)])
         sa.event.remove(database.engine, "before_cursor_execute", note)
-    assert seen == ["UPDATE", "INSERT"]
+    assert statements == ["UPDATE", "INSERT"]
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
@@ -180,7 +180,7 @@ def test_who_waits_for_a_late_committer_comes_after_it(database: Database, used_
             late.rollback()
         waiting.result()
     with database.read() as connection:
-        kinds = [(found.seq, found.kind) for found in outbox.read(connection, "psi", 0, 10)]
+        kinds = [(stored_event.seq, stored_event.kind) for stored_event in outbox.read(connection, "psi", 0, 10)]
     expected = ["first"] * used_before + ["late"] * commit + ["waited"]
     assert kinds == list(enumerate(expected, 1))
 
@@ -211,18 +211,18 @@ def test_numbers_from_a_sequence_lose_the_late_event(database: Database) -> None
             append(quick, "psi", [event("quick")])
         assert numbers(database) == [2]
         late.commit()
-    assert numbers(database, after=2) == []
+    assert numbers(database, start=2) == []
 
 
 def write_and_watch(database: Database, append: Append) -> tuple[list[int], set[int]]:
     """Four writers, some of which roll back, all of which take their time; what a polling reader saw, what is there."""
-    writers, each = 4, 20
+    writers, events_per_writer = 4, 20
     together, over = threading.Barrier(writers + 1), threading.Event()
 
     def write(seed: int) -> None:
         dice = random.Random(seed)
         together.wait()
-        for _ in range(each):
+        for _ in range(events_per_writer):
             with open_transaction(database) as connection:
                 append(connection, "psi", [event() for _ in range(dice.randint(1, 3))])
                 time.sleep(dice.choice([0, 0, 0.002, 0.01]))
@@ -230,31 +230,31 @@ def write_and_watch(database: Database, append: Append) -> tuple[list[int], set[
                     connection.commit()
 
     def watch() -> list[int]:
-        seen: list[int] = []
+        numbers_read: list[int] = []
         together.wait()
         last_look = False
         while not last_look:
             last_look = over.is_set()
-            seen += numbers(database, after=seen[-1] if seen else 0)
-        return seen
+            numbers_read += numbers(database, start=numbers_read[-1] if numbers_read else 0)
+        return numbers_read
 
     with ThreadPoolExecutor(writers + 1) as pool:
         watching = pool.submit(watch)
         try:
-            for done in [pool.submit(write, seed) for seed in range(writers)]:
-                done.result()
+            for future in [pool.submit(write, seed) for seed in range(writers)]:
+                future.result()
         finally:
             over.set()
-        seen = watching.result()
-    return seen, set(numbers(database))
+        numbers_seen = watching.result()
+    return numbers_seen, set(numbers(database))
 
 
 def test_a_polling_reader_sees_every_event_once_and_in_order(database: Database) -> None:
-    seen, stored = write_and_watch(database, outbox.append)
-    assert seen == list(range(1, len(stored) + 1))
-    assert len(stored) > 40
+    numbers_read, numbers_stored = write_and_watch(database, outbox.append)
+    assert numbers_read == list(range(1, len(numbers_stored) + 1))
+    assert len(numbers_stored) > 40
     with database.read() as connection:
-        assert outbox.last(connection, "psi") == len(stored)
+        assert outbox.last(connection, "psi") == len(numbers_stored)
 
 
 def test_the_same_reader_notices_numbers_from_a_sequence(
@@ -263,7 +263,7 @@ def test_the_same_reader_notices_numbers_from_a_sequence(
     """The test above can fail: it does when the lock is gone."""
     with database.write() as connection:
         connection.execute(sa.insert(schema.stream).values(name="psi", last=0))
-    seen, stored = write_and_watch(database, naive_append())
-    assert seen != list(range(1, len(stored) + 1))
-    assert stored - set(seen), "events were committed that the reader never saw"
+    numbers_read, numbers_stored = write_and_watch(database, naive_append())
+    assert numbers_read != list(range(1, len(numbers_stored) + 1))
+    assert numbers_stored - set(numbers_read), "events were committed that the reader never saw"
     record_property("mutations caught", 1)

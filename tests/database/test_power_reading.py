@@ -43,12 +43,12 @@ class Service:
         self.calls: list[int] = []
         self.outage: StepFailure | None = None
 
-    async def states(self, asked: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
-        self.calls.append(len(asked))
+    async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
+        self.calls.append(len(nodes))
         await asyncio.sleep(0)
         if self.outage is not None:
             raise self.outage
-        return {name: self.power[name] for name in asked}
+        return {name: self.power[name] for name in nodes}
 
     async def switch(self, *_: object) -> Mapping[str, StepFailure]:
         raise AssertionError("a reading switches nothing")
@@ -132,10 +132,10 @@ async def test_what_was_seen_later_and_what_could_not_be_seen_stays(database: Da
             .values(seen_at=schema.node_observation.c.seen_at + 60 * SECOND)
         )
         nodes.put(connection, retired, NodeState.RETIRED, None)
-    before = observed(database)
+    observed_before = observed(database)
     await reading(database, service).read("alps")
     assert service.calls == [2]
-    assert observed(database) == before
+    assert observed(database) == observed_before
 
 
 @on_a_loop
@@ -145,7 +145,7 @@ async def test_a_service_that_does_not_answer_is_not_waited_for_without_end(
     fill(database, 1)
 
     class Silent(Service):
-        async def states(self, _asked: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
+        async def states(self, _nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
             await asyncio.sleep(60)
             return {}
 

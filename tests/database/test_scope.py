@@ -36,13 +36,13 @@ def test_a_list_holds_exactly_what_policy_lets_one_see(
         if rows:
             connection.execute(sa.insert(plan).values(created_at=now()), rows)
         query = sa.select(plan.c.tenant).where(visible_to(caller.visible(permission), plan.c.tenant))
-        found = fetch(connection, query, Window(100, "digest"), {"digest": plan.c.digest}, plan.c.digest)
+        page = fetch(connection, query, Window(100, "digest"), {"digest": plan.c.digest}, plan.c.digest)
         connection.rollback()
-    seen = {row["key0"] for row in found.rows}
+    digests = {row["key0"] for row in page.rows}
     allowed = {
         str(row["digest"]) for row in rows if decide(who, Question(permission, row["tenant"]), roles, NOW).allowed
     }
-    assert seen == allowed
+    assert digests == allowed
 
 
 def test_an_empty_scope_is_nothing_and_never_everything(database: Database) -> None:

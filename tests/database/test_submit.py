@@ -1,4 +1,4 @@
-"""From plan to operation: all of it or nothing, once, and nobody's nodes twice."""
+"""From plan to operation: all of it or nothing, once, and no node in two operations."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ ALICE = Submission(actor="alice", reason="ticket 17", request={"power": "on"})
 
 @contextmanager
 def leaves_nothing(database: Database) -> Iterator[None]:
-    before = contents(database)
+    contents_before = contents(database)
     yield
-    assert contents(database) == before
+    assert contents(database) == contents_before
 
 
 def over(*names: str, **changes: Any) -> Plan:
@@ -85,15 +85,25 @@ def test_one_transaction_stores_everything(database: Database) -> None:
     receipt = submit(database, plan, replace(ALICE, key="k1"))
 
     assert receipt.created
-    found = operation(database, receipt.operation)
-    assert (found.kind, found.tenant, found.actor, found.reason) == ("test", TENANT, "alice", "ticket 17")
-    assert (found.state, found.plan, found.fence, found.worker) == (OperationState.QUEUED, plan.digest, 0, None)
-    assert abs((found.due_at or 0) - found.created_at) < SECOND
-    assert [(row.n, row.kind, row.target, row.state) for row in rows(database, found.id).values()] == [
+    stored_operation = operation(database, receipt.operation)
+    assert (stored_operation.kind, stored_operation.tenant, stored_operation.actor, stored_operation.reason) == (
+        "test",
+        TENANT,
+        "alice",
+        "ticket 17",
+    )
+    assert (stored_operation.state, stored_operation.plan, stored_operation.fence, stored_operation.worker) == (
+        OperationState.QUEUED,
+        plan.digest,
+        0,
+        None,
+    )
+    assert abs((stored_operation.due_at or 0) - stored_operation.created_at) < SECOND
+    assert [(row.n, row.kind, row.target, row.state) for row in rows(database, stored_operation.id).values()] == [
         (1, "set_value/1", one, StepState.PENDING),
         (2, "set_value/1", two, StepState.PENDING),
     ]
-    assert claimed(database) == {one: found.id, two: found.id}
+    assert claimed(database) == {one: stored_operation.id, two: stored_operation.id}
     with database.read() as connection:
         record = connection.execute(sa.select(schema.audit)).one()
         events = outbox.read(connection, TENANT, 0, 10)
@@ -103,12 +113,12 @@ def test_one_transaction_stores_everything(database: Database) -> None:
     assert (record.actor, record.action, record.subject, record.reason) == (
         "alice",
         "operation.queued",
-        found.id,
+        stored_operation.id,
         "ticket 17",
     )
     assert plan.digest in record.details
     assert '"outcome":"started"' in record.details
-    assert [(event.kind, event.subject) for event in events] == [("operation.queued", found.id)]
+    assert [(event.kind, event.subject) for event in events] == [("operation.queued", stored_operation.id)]
     assert kinds == "set_value/1"
 
 
@@ -131,8 +141,8 @@ def test_the_first_event_moves_the_node_to_its_tenant(database: Database) -> Non
 
 def refusals(database: Database) -> dict[str, tuple[type[CantonError], Plan, Submission]]:
     """One submission for every reason to refuse."""
-    one, two, three, held = add_nodes(database, 4)
-    order(database, over(held), key="used")
+    one, two, three, claimed_node = add_nodes(database, 4)
+    order(database, over(claimed_node), key="used")
     reviewed = dry_run(database, over(one, summary="reviewed")).digest
     with database.write() as connection:
         move_node(connection, three)
@@ -140,7 +150,7 @@ def refusals(database: Database) -> dict[str, tuple[type[CantonError], Plan, Sub
     return {
         "invalid": (InvalidPlan, plan_of(set_value(2, one)), ALICE),
         "unknown nodes": (UnknownNodes, over(one, "x9c9s9b9n9"), replace(ALICE, key="k")),
-        "claimed": (NodesClaimed, over(one, held), replace(ALICE, key="k")),
+        "claimed": (NodesClaimed, over(one, claimed_node), replace(ALICE, key="k")),
         "moved": (PlanMoved, over(one, three), replace(ALICE, key="k")),
         "gone": (PlanMoved, over(one, inputs={"node:x9c9s9b9n9": 1}), replace(ALICE, key="k")),
         "not reviewed": (UnknownPlan, over(one), replace(ALICE, reviewed="sha256:0")),
@@ -156,7 +166,7 @@ def test_a_refusal_leaves_nothing_behind(database: Database) -> None:
             submit(database, plan, submission)
 
 
-class Cut(Exception):
+class ProcessEnded(Exception):
     """The process ended here."""
 
 
@@ -167,7 +177,7 @@ def cut_before_statement(database: Database, number: int) -> Iterator[list[str]]
     def count(_c: object, _cursor: object, statement: str, *_: object) -> None:
         statements.append(statement)
         if len(statements) == number:
-            raise Cut(statement)
+            raise ProcessEnded(statement)
 
     event.listen(database.engine, "before_cursor_execute", count)
     try:
@@ -183,18 +193,18 @@ def test_a_cut_before_any_statement_leaves_nothing_behind(database: Database) ->
     one, two = add_nodes(database, 2)
     plan = over(one, two, moves=(cleaning(two),))
     number, finished = 0, False
-    before = contents(database)
+    contents_before = contents(database)
     while not finished:
-        assert contents(database) == before
+        assert contents(database) == contents_before
         number += 1
         with cut_before_statement(database, number):
             try:
                 finished = submit(database, plan, replace(ALICE, key="k")).created
-            except Cut:
+            except ProcessEnded:
                 continue
     assert number > 12  # more than the tables that are written
-    written = {name for name, rows in contents(database).items() if rows != before[name]}
-    assert written == {"node", "audit", "audit_head", *JOURNALLED}
+    changed_tables = {name for name, rows in contents(database).items() if rows != contents_before[name]}
+    assert changed_tables == {"node", "audit", "audit_head", *JOURNALLED}
 
 
 def test_the_same_key_and_request_is_the_same_operation(database: Database) -> None:
@@ -202,8 +212,8 @@ def test_the_same_key_and_request_is_the_same_operation(database: Database) -> N
     first = submit(database, over(name), replace(ALICE, key="k"))
     with leaves_nothing(database):
         # Even though the node is claimed by now, and whatever a new plan would look like.
-        again = submit(database, over(name, summary="planned anew"), replace(ALICE, key="k", reason="asked twice"))
-    assert again == Receipt(first.operation, created=False)
+        receipt = submit(database, over(name, summary="planned anew"), replace(ALICE, key="k", reason="asked twice"))
+    assert receipt == Receipt(first.operation, created=False)
 
 
 def test_the_same_key_and_another_request_is_refused(database: Database) -> None:
@@ -215,9 +225,9 @@ def test_the_same_key_and_another_request_is_refused(database: Database) -> None
 
 def test_a_key_is_its_actors_own(database: Database) -> None:
     first = submit(database, plan_of(set_value(1, "t")), replace(ALICE, key="k"))
-    other = submit(database, plan_of(set_value(1, "t")), replace(ALICE, key="k", actor="bob", request="else"))
-    assert other.created
-    assert other.operation != first.operation
+    other_receipt = submit(database, plan_of(set_value(1, "t")), replace(ALICE, key="k", actor="bob", request="else"))
+    assert other_receipt.created
+    assert other_receipt.operation != first.operation
 
 
 def test_without_a_key_twice_is_two(database: Database) -> None:
@@ -267,16 +277,16 @@ def test_a_claimed_node_names_its_holder_purpose_and_since(database: Database) -
     first = order(database, over(one, two, summary="power on two nodes"))
     with leaves_nothing(database), pytest.raises(NodesClaimed) as refusal:
         order(database, over(three, two, one))
-    message, found = refusal.value.message, refusal.value.details["claims"]
+    message, claims_reported = refusal.value.message, refusal.value.details["claims"]
     assert message.startswith(f"{one} and 1 more held by operation {first} (power on two nodes) since 20")
-    assert isinstance(found, list)
-    assert [(each["node"], each["operation"], each["purpose"]) for each in found] == [
+    assert isinstance(claims_reported, list)
+    assert [(claim["node"], claim["operation"], claim["purpose"]) for claim in claims_reported] == [
         (one, first, "power on two nodes"),
         (two, first, "power on two nodes"),
     ]
     with database.read() as connection:
         now = connection.scalar(sa.select(database_now())) or 0
-    assert all(now - 60 * SECOND < each["since"] <= now for each in found)
+    assert all(now - 60 * SECOND < claim["since"] <= now for claim in claims_reported)
 
 
 def test_a_finished_operation_lets_go(database: Database) -> None:
@@ -294,9 +304,9 @@ def test_naming_a_node_twice_claims_it_once(database: Database) -> None:
 
 def test_of_two_rivals_one_wins(database: Database) -> None:
     one, two, three = add_nodes(database, 3)
-    wanted = [(one, two), (two, three)]
+    node_pairs = [(one, two), (two, three)]
     for _ in range(5):
-        answers = in_threads(2, lambda n: order(database, over(*wanted[n], summary=f"rival {n}")))
+        answers = in_threads(2, lambda n: order(database, over(*node_pairs[n], summary=f"rival {n}")))
         winners = [answer for answer in answers if isinstance(answer, str)]
         (loser,) = (answer for answer in answers if isinstance(answer, NodesClaimed))
         (winner,) = winners
@@ -327,16 +337,16 @@ def test_many_rivals_over_random_nodes_neither_share_nor_block_each_other(databa
     def compete(seed: int) -> int:
         choose, won = random.Random(seed), 0
         for round_ in range(8):
-            wanted = choose.sample(names, choose.randint(1, 5))
+            chosen_nodes = choose.sample(names, choose.randint(1, 5))
             plan = over(
-                *wanted, summary=f"{seed}.{round_}", inputs=dict.fromkeys((f"node:{name}" for name in names), 1)
+                *chosen_nodes, summary=f"{seed}.{round_}", inputs=dict.fromkeys((f"node:{name}" for name in names), 1)
             )
             try:
                 identity = order(database, plan)
             except NodesClaimed:
                 continue
             won += 1
-            assert {holder for name, holder in claimed(database).items() if name in wanted} == {identity}
+            assert {holder for name, holder in claimed(database).items() if name in chosen_nodes} == {identity}
             finish(database, identity)
         return won
 
@@ -391,14 +401,14 @@ def test_a_world_that_is_moving_is_waited_for(database: Database) -> None:
 
 def test_a_dry_run_keeps_the_plan_and_nothing_else(database: Database) -> None:
     (name,) = add_nodes(database, 1)
-    before = contents(database)
+    contents_before = contents(database)
     plan = over(name)
     assert dry_run(database, plan) is plan
     assert dry_run(database, plan).digest == plan.digest
-    after = contents(database)
-    assert [row[0] for row in after.pop("plan")] == [plan.digest]
-    assert before.pop("plan") == []
-    assert after == before
+    contents_after = contents(database)
+    assert [row[0] for row in contents_after.pop("plan")] == [plan.digest]
+    assert contents_before.pop("plan") == []
+    assert contents_after == contents_before
     with pytest.raises(InvalidPlan):
         dry_run(database, plan_of(set_value(2, name)))
 

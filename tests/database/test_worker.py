@@ -58,10 +58,10 @@ def states(database: Database, identity: str) -> dict[int, StepState]:
 
 
 def attention(database: Database, identity: str) -> JsonObject:
-    found = operation(database, identity)
-    assert found.state is Op.NEEDS_ATTENTION
-    assert found.attention is not None
-    return found.attention
+    stored_operation = operation(database, identity)
+    assert stored_operation.state is Op.NEEDS_ATTENTION
+    assert stored_operation.attention is not None
+    return stored_operation.attention
 
 
 def carry_out(
@@ -106,9 +106,14 @@ def test_a_plan_is_carried_out_in_order_and_lets_go(database: Database) -> None:
         return identity
 
     identity = asyncio.run(scenario())
-    found = operation(database, identity)
-    assert (found.state, found.worker, found.due_at, found.attention) == (Op.DONE, None, None, None)
-    assert (found.ended_at or 0) >= found.created_at
+    stored_operation = operation(database, identity)
+    assert (stored_operation.state, stored_operation.worker, stored_operation.due_at, stored_operation.attention) == (
+        Op.DONE,
+        None,
+        None,
+        None,
+    )
+    assert (stored_operation.ended_at or 0) >= stored_operation.created_at
     assert machine.acts == [(one, "on"), (two, "on"), (one, "off")]
     assert {n: (row.state, row.acts, row.evidence, row.error) for n, row in rows(database, identity).items()} == {
         1: (S.DONE, 1, {"value": "on"}, None),
@@ -124,31 +129,32 @@ def test_a_plan_is_carried_out_in_order_and_lets_go(database: Database) -> None:
             sa.select(schema.audit.c.actor, schema.audit.c.action).order_by(schema.audit.c.seq)
         )
         assert [tuple(row) for row in actions] == [("alice", "operation.queued"), ("canton", "operation.done")]
-        told = outbox.read(connection, outbox.PROVIDER, 0, 99)
+        events = outbox.read(connection, outbox.PROVIDER, 0, 99)
         assert connection.scalar(sa.select(sa.func.count()).select_from(schema.worker)) == 0
-    assert [event.seq for event in told] == list(range(1, len(told) + 1))
-    assert [event.kind for event in told if event.kind != "step.changed"] == ["operation.queued", "operation.done"]
-    assert told[-1].kind == "operation.done"
-    assert Counter(event.body["step"] for event in told if event.kind == "step.changed") == {1: 1, 2: 1, 3: 1, 4: 1}
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert [event.kind for event in events if event.kind != "step.changed"] == ["operation.queued", "operation.done"]
+    assert events[-1].kind == "operation.done"
+    assert Counter(event.body["step"] for event in events if event.kind == "step.changed") == {1: 1, 2: 1, 3: 1, 4: 1}
 
 
 class SeesPower(SetValue):
     """What it sets is a node's power."""
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
-        seen = await super().observe(calls)
+        sightings = await super().observe(calls)
         return {
-            n: {**found, "power": found["value"]} if isinstance(found, dict) else found for n, found in seen.items()
+            n: {**sighting, "power": sighting["value"]} if isinstance(sighting, dict) else sighting
+            for n, sighting in sightings.items()
         }
 
 
 def test_the_power_that_a_step_saw_is_what_lists_show(database: Database) -> None:
-    one, two, other = add_nodes(database, 3)
-    machine = Machine(values={one: "off", two: "off", other: "off"})
+    one, two, third = add_nodes(database, 3)
+    machine = Machine(values={one: "off", two: "off", third: "off"})
     carry_out(database, machine, set_value(1, one), set_value(2, two, "off"), kind=SeesPower(machine))
     with database.read() as connection:
-        seen = connection.execute(sa.select(schema.node_observation))
-        assert {row.xname: row.power for row in seen} == {one: "on", two: "off"}
+        observations = connection.execute(sa.select(schema.node_observation))
+        assert {row.xname: row.power for row in observations} == {one: "on", two: "off"}
 
 
 def test_an_operation_without_steps_is_done(database: Database) -> None:
@@ -167,10 +173,10 @@ def test_the_limit_of_a_device_holds_across_operations(database: Database) -> No
     machine = Machine(latency=0.005)
 
     async def scenario() -> None:
-        made = [order(database, plan_of(*on("device", 1, 2, 3, 4))) for _ in range(3)]
+        operations = [order(database, plan_of(*on("device", 1, 2, 3, 4))) for _ in range(3)]
         machine.values.clear()
         async with working(database, SetValue(machine), per_device=3):
-            await rested(database, *made)
+            await rested(database, *operations)
 
     asyncio.run(scenario())
     assert machine.most["device"] == 3
@@ -198,13 +204,13 @@ def test_a_batch_that_half_fails_is_recorded_per_target(database: Database) -> N
     identity = carry_out(
         database, machine, *on("a", 1, 2, 3), set_value(4, "t4", needs=(2,)), pace=replace(QUICK, batch=9)
     )
-    found = rows(database, identity)
+    journal_rows = rows(database, identity)
     assert states(database, identity) == {1: S.DONE, 2: S.FAILED, 3: S.DONE, 4: S.PENDING}
-    assert found[2].error == {"code": "permanent-failure", "message": "no such port", "details": {}}
+    assert journal_rows[2].error == {"code": "permanent-failure", "message": "no such port", "details": {}}
     assert machine.batches == [("t1", "t2", "t3"), ("t3",)]
     assert machine.acts == [("t1", "on"), ("t3", "on")]
     assert attention(database, identity)["failed"] == [
-        {"n": 2, "kind": "set_value/1", "target": "t2", "error": found[2].error}
+        {"n": 2, "kind": "set_value/1", "target": "t2", "error": journal_rows[2].error}
     ]
 
 
@@ -243,9 +249,9 @@ def test_an_act_that_shows_while_an_answer_is_on_its_way_is_not_repeated(databas
 
     class SlowAnswers(SetValue):
         async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
-            seen = await super().observe(calls)
+            sightings = await super().observe(calls)
             await asyncio.sleep(0.25 if self.machine.acts else 0)
-            return seen
+            return sightings
 
     machine = Machine(late={"t": 0.4})
     kind = SlowAnswers(machine, replace(QUICK, settle=0.2, tries=99))
@@ -259,12 +265,12 @@ def test_a_write_that_took_long_does_not_shorten_the_time_to_show(
     database: Database, monkeypatch: pytest.MonkeyPatch, slow: list[type]
 ) -> None:
     """The database's time comes with the answer to a write: on a busy machine it is old when it arrives."""
-    write, left = Worker._write, list(slow)
+    write, delays = Worker._write, list(slow)
 
     async def slow_write(worker: Worker, change: Callable[[sa.Connection], Any]) -> Any:
         answer = await write(worker, change)
-        if answer and type(answer) in left:
-            left.remove(type(answer))
+        if answer and type(answer) in delays:
+            delays.remove(type(answer))
             await asyncio.sleep(0.3)
         return answer
 
@@ -273,7 +279,7 @@ def test_a_write_that_took_long_does_not_shorten_the_time_to_show(
     identity = carry_out(database, machine, set_value(1, "t"), pace=replace(QUICK, settle=0.25, tries=99))
     assert operation(database, identity).state is Op.DONE
     assert machine.acts == [("t", "on")]
-    assert not left
+    assert not delays
 
 
 def test_temporary_failures_pass(database: Database) -> None:
@@ -296,9 +302,9 @@ def test_spent_tries_ask_a_person(database: Database) -> None:
 
     identity = asyncio.run(scenario())
     assert machine.acts == [(name, "on")] * QUICK.tries
-    said = attention(database, identity)
-    assert (said["reason"], said["choices"]) == ("1 of 1 steps failed", ["retry", "undo", "abandon"])
-    assert f"{name} did not reach value on in 4 tries" in str(said["failed"])
+    problem = attention(database, identity)
+    assert (problem["reason"], problem["choices"]) == ("1 of 1 steps failed", ["retry", "undo", "abandon"])
+    assert f"{name} did not reach value on in 4 tries" in str(problem["failed"])
     assert claimed(database) == {name: identity}, "others stay out until a person has decided"
     with database.read() as connection:
         last = connection.execute(sa.select(schema.audit).order_by(schema.audit.c.seq.desc()).limit(1)).one()
@@ -407,11 +413,11 @@ def test_a_step_kind_with_a_defect_asks_a_person(database: Database, defect: str
         identity = order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
         async with working(database, DEFECTS[defect](machine), SetValue(machine)):
             await rested(database, identity)
-            other = order(database, plan_of(set_value(1, "u")))
-            await rested(database, other)
+            other_operation = order(database, plan_of(set_value(1, "u")))
+            await rested(database, other_operation)
         assert attention(database, identity)["choices"] == ["retry", "undo", "abandon"]
         assert set(states(database, identity).values()) <= {S.FAILED, S.PENDING}
-        assert operation(database, other).state is Op.DONE
+        assert operation(database, other_operation).state is Op.DONE
 
     asyncio.run(scenario())
 
@@ -453,12 +459,12 @@ def test_kinds_that_turn_up_later_are_left_to_others(database: Database) -> None
         async with working(database, SetValue(machine)) as old:
             await asyncio.sleep(0.05)
             foreign = order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
-            known = order(database, plan_of(set_value(1, "u")))
-            await rested(database, known)
+            known_operation = order(database, plan_of(set_value(1, "u")))
+            await rested(database, known_operation)
             await until(lambda: not old._driving)
-            found = operation(database, foreign)
-            assert (found.state, found.worker) == (Op.RUNNING, None)
-            fence = found.fence
+            stored_operation = operation(database, foreign)
+            assert (stored_operation.state, stored_operation.worker) == (Op.RUNNING, None)
+            fence = stored_operation.fence
             later = order(database, plan_of(set_value(1, "v")))
             await rested(database, later)
             assert operation(database, foreign).fence == fence, "it is left alone from now on"
@@ -470,7 +476,7 @@ def test_kinds_that_turn_up_later_are_left_to_others(database: Database) -> None
 
 
 def test_a_stop_finishes_the_call_hands_back_and_another_goes_on_at_once(database: Database) -> None:
-    """Long leases and sweeps: whoever is late has waited for one of them."""
+    """Settings with long leases and sweeps: a test that is slow has waited for one of them."""
 
     async def scenario() -> None:
         machine = Machine(gates={"t": asyncio.Event()})
@@ -548,12 +554,14 @@ def test_an_idle_worker_leaves_the_database_alone(database: Database) -> None:
 def test_workers_share_and_none_drives_what_another_drives(database: Database) -> None:
     async def scenario() -> None:
         machine = Machine(latency=0.002)
-        made = [order(database, plan_of(set_value(1, f"a{n}"), set_value(2, f"b{n}", needs=(1,)))) for n in range(12)]
+        operations = [
+            order(database, plan_of(set_value(1, f"a{n}"), set_value(2, f"b{n}", needs=(1,)))) for n in range(12)
+        ]
         workers = [working(database, SetValue(machine), operations=2, lease=60.0) for _ in range(3)]
         async with workers[0], workers[1], workers[2]:
-            await rested(database, *made)
-        assert all(operation(database, each).state is Op.DONE for each in made)
-        assert {operation(database, each).fence for each in made} == {2}, "one take and one end each"
+            await rested(database, *operations)
+        assert all(operation(database, identity).state is Op.DONE for identity in operations)
+        assert {operation(database, identity).fence for identity in operations} == {2}, "one take and one end each"
         assert sorted(machine.acts) == sorted((f"{c}{n}", "on") for c in "ab" for n in range(12))
 
     asyncio.run(scenario())
@@ -566,9 +574,9 @@ def test_a_timer_is_a_row_and_any_worker_continues(database: Database) -> None:
         identity = order(database, plan_of(set_value(1, "t")))
         async with working(database, SetValue(machine, pace)) as first:
             await until(lambda: bool(machine.acts) and not first._driving)
-            found = operation(database, identity)
-            assert found.worker is None
-            assert found.due_at == rows(database, identity)[1].not_before
+            stored_operation = operation(database, identity)
+            assert stored_operation.worker is None
+            assert stored_operation.due_at == rows(database, identity)[1].not_before
             assert len(asyncio.all_tasks()) < 5, "nothing sleeps for it"
         async with working(database, SetValue(machine, pace)):
             await rested(database, identity)
@@ -603,16 +611,16 @@ def expire(database: Database, identity: str) -> None:
 
 def test_a_worker_that_was_replaced_drops_the_operation(database: Database) -> None:
     async def scenario() -> None:
-        machine, other = Machine(gates={"t": asyncio.Event()}), Machine()
+        machine, second_machine = Machine(gates={"t": asyncio.Event()}), Machine()
         identity = order(database, plan_of(set_value(1, "t"), set_value(2, "u", needs=(1,))))
         async with working(database, SetValue(machine, replace(QUICK, timeout=30.0)), lease=1.2, operations=1) as old:
             await until(lambda: "t" in machine.at_gate)
             expire(database, identity)
-            async with working(database, SetValue(other), lease=60.0):
+            async with working(database, SetValue(second_machine), lease=60.0):
                 await rested(database, identity)
             await until(lambda: not old._driving)
         assert machine.acts == []
-        assert other.acts == [("t", "on"), ("u", "on")]
+        assert second_machine.acts == [("t", "on"), ("u", "on")]
 
     asyncio.run(scenario())
 
@@ -713,18 +721,18 @@ def test_what_is_logged_while_an_operation_is_driven_carries_its_id(database: Da
     try:
 
         async def scenario() -> list[str]:
-            made = [order(database, plan_of(set_value(1, target))) for target in ("a", "b")]
+            identities = [order(database, plan_of(set_value(1, target))) for target in ("a", "b")]
             async with working(database, Loud(Machine())):
-                await rested(database, *made)
-            return made
+                await rested(database, *identities)
+            return identities
 
-        made = asyncio.run(scenario())
+        operation_ids = asyncio.run(scenario())
     finally:
         root.handlers[:] = handlers
         root.setLevel(level)
         structlog.reset_defaults()
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert sorted(line["operation"] for line in lines if line["event"] == "acting") == sorted(made)
+    assert sorted(line["operation"] for line in lines if line["event"] == "acting") == sorted(operation_ids)
 
 
 def test_a_request_that_a_dead_worker_sent_late_is_given_its_time_to_show(database: Database) -> None:
@@ -736,8 +744,8 @@ def test_a_request_that_a_dead_worker_sent_late_is_given_its_time_to_show(databa
     identity = order(database, plan_of(set_value(1, "a")))
     machine = Machine(values={"a": "off"})
     with database.write() as connection:
-        [taken] = leases.take(connection, "dead", 0.0, 1)
-        intent = taken.at - 10 * SECOND
+        [lease_row] = leases.take(connection, "dead", 0.0, 1)
+        intent = lease_row.at - 10 * SECOND
         row = StepRow(1, "set_value/1", "a", S.ACTING, acts=1, tries=1, begun_at=intent, acted_at=intent)
         journal.save(connection, identity, [row])
     machine.shows_later.append((time.monotonic() + 0.3, "a", "on"))

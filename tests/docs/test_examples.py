@@ -65,13 +65,13 @@ def test_pages_of_the_demo_can_be_followed_on_one_demo_in_either_order(pages: Se
 
 def test_a_second_demo_beside_a_living_one_is_refused_and_harms_nothing(tmp_path: Path) -> None:
     with running_demo(tmp_path):
-        before = (tmp_path / "build/demo/env").stat().st_ino
+        inode_before = (tmp_path / "build/demo/env").stat().st_ino
         second = subprocess.run(
             DEMO, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=30, check=False
         )
         assert second.returncode == 1
         assert "another demo is running in" in second.stderr
-        assert (tmp_path / "build/demo/env").stat().st_ino == before
+        assert (tmp_path / "build/demo/env").stat().st_ino == inode_before
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

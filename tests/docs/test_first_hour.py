@@ -26,13 +26,13 @@ LOGIN = re.compile(r"in any browser:\s+(\S+)\s.*?shows the code:\s+(\S+)\s", re.
 
 
 def administrator() -> Callable[[str], None]:
-    """Somebody who allows every login that appears, once, with the password that appeared before."""
-    seen: set[str] = set()
+    """Allows every login that appears in the output, once, with the password that appeared before."""
+    allowed: set[str] = set()
 
     def look(output: str) -> None:
         for address, code in LOGIN.findall(output):
-            if code not in seen:
-                seen.add(code)
+            if code not in allowed:
+                allowed.add(code)
                 password = re.search(r"^  password  (\S+)$", output, re.MULTILINE)
                 assert password is not None, output
                 browser.allow(address, code, "admin", password[1])
@@ -86,5 +86,5 @@ def test_pretend_nodes_can_be_removed_before_a_real_site_takes_their_names(tmp_p
 
 
 def test_a_port_that_is_taken_ends_the_wait_for_the_server_and_says_why(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(AssertionError, match="cannot listen on"):
-        run(examples(section(FIRST_HOUR, "Start a server")), tmp_path, PROGRAMS, taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(AssertionError, match="cannot listen on"):
+        run(examples(section(FIRST_HOUR, "Start a server")), tmp_path, PROGRAMS, listener.getsockname()[1])

@@ -27,8 +27,8 @@ import keycloak_realm
 from docs.examples import DOCS, ROOT, Example, examples, play, section, substitute
 from docs.test_first_hour import INSTALL, LOGIN
 from free_ports import in_a_row
+from identity.browser import Browser
 from identity.issuers import KEYCLOAK, Keycloak
-from identity.visitor import Visitor
 
 KCADM = "CANTON_TEST_KCADM"
 HOWTO = DOCS / "howto"
@@ -89,8 +89,8 @@ class Machine:
         command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=canton"]
         command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(crt)]
         subprocess.run(command, check=True, capture_output=True)
-        known = Path(ssl.get_default_verify_paths().cafile or "/etc/ssl/certs/ca-certificates.crt")
-        authorities = [file.read_text() for file in (known, crt) if file.exists()]
+        system_authorities = Path(ssl.get_default_verify_paths().cafile or "/etc/ssl/certs/ca-certificates.crt")
+        authorities = [file.read_text() for file in (system_authorities, crt) if file.exists()]
         (self.folder / "authorities.pem").write_text("\n".join(authorities))
 
     @property
@@ -170,25 +170,25 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     tmp_path.chmod(0o755)
     data = Path(f"/tmp/canton-docs-{secrets.token_hex(4)}")  # noqa: S108 (PostgreSQL's own account must reach it)
     with realm() as name, postgresql(data) as port:
-        made = Machine(tmp_path / "machine", in_a_row(1), port, name)
+        new_machine = Machine(tmp_path / "machine", in_a_row(1), port, name)
         try:
-            made.build()
-            yield made
+            new_machine.build()
+            yield new_machine
         finally:
-            made.stop()
+            new_machine.stop()
 
 
 def people(realm: Keycloak) -> Callable[[str], None]:
     """They log in as they are asked to, one after the other."""
     waiting = list(PEOPLE)
-    seen: set[str] = set()
+    allowed: set[str] = set()
 
     def look(output: str) -> None:
         for address, code in LOGIN.findall(output):
-            if code not in seen:
-                seen.add(code)
-                visitor = Visitor()
-                answer = realm.press_to_allow(visitor, visitor.get(address), waiting.pop(0))
+            if code not in allowed:
+                allowed.add(code)
+                browser = Browser()
+                answer = realm.press_to_allow(browser, browser.get(address), waiting.pop(0))
                 assert answer.status == 200, answer.text[:2000]
 
     return look

@@ -46,7 +46,7 @@ $ canton node power off @psi --reason 'a worker was killed' --wait
 $ sudo journalctl --quiet --priority warning --boot all --unit canton-api
 ```
 """
-# In the place of a worker: whoever takes it over can write nowhere else, see nobody else, and gain nothing.
+# An attacker who takes over the worker can write nowhere else, see no other process, and gain no privilege.
 TAKEN_OVER = """
 ```
 $ unit=/etc/systemd/system/canton-worker.service
@@ -138,11 +138,11 @@ def machine() -> Iterator[Machine]:
 def test_the_pages_lead_to_a_server_that_survives_a_loss_and_a_reboot(machine: Machine, tmp_path: Path) -> None:
     """Plays "install.md", "identity.md" and "restore.md"."""
     machine.provide()
-    before, step, after = INSTALL_PAGE.read_text().partition(section(INSTALL_PAGE, KEYCLOAK_STEP))
+    install_steps, step, later_steps = INSTALL_PAGE.read_text().partition(section(INSTALL_PAGE, KEYCLOAK_STEP))
     assert "(identity.md#keycloak)" in step
-    machine.play(before)
+    machine.play(install_steps)
     machine.play_beside(section(IDENTITY, "Keycloak"), tmp_path)
-    machine.play(after, section(IDENTITY, "The first administrator"), section(RESTORE, "PostgreSQL"))
+    machine.play(later_steps, section(IDENTITY, "The first administrator"), section(RESTORE, "PostgreSQL"))
     machine.play(
         "```\n$ sudo systemctl stop canton-worker\n"
         "$ canton node power on @psi --reason 'before a reboot' --no-wait -q > operation\n```\n"

@@ -30,9 +30,9 @@ def options(unit: Path) -> dict[str, str]:
 @needs_systemd
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_systemd_finds_nothing_wrong(unit: Path, tmp_path: Path) -> None:
-    here = tmp_path / unit.name
-    here.write_text(unit.read_text().replace("/opt/canton/bin", str(Path(sys.executable).parent)))
-    judged = analyze("verify", "--man=no", str(here))
+    copy = tmp_path / unit.name
+    copy.write_text(unit.read_text().replace("/opt/canton/bin", str(Path(sys.executable).parent)))
+    judged = analyze("verify", "--man=no", str(copy))
     assert (judged.returncode, judged.stdout + judged.stderr) == (0, "")
 
 
@@ -45,9 +45,9 @@ def test_a_service_gives_up_what_it_does_not_need(unit: Path) -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_a_unit_runs_as_its_own_account_and_names_its_manual(unit: Path) -> None:
-    chosen = options(unit)
-    assert (chosen["User"], chosen["Group"]) == ("canton", "canton")
-    assert (DOCS / "man" / chosen["Documentation"].removeprefix("man:").replace("(1)", ".1")).is_file()
+    settings = options(unit)
+    assert (settings["User"], settings["Group"]) == ("canton", "canton")
+    assert (DOCS / "man" / settings["Documentation"].removeprefix("man:").replace("(1)", ".1")).is_file()
 
 
 def test_a_stop_waits_longer_than_the_settings_let_it_take() -> None:

@@ -15,7 +15,7 @@ from canton.drivers.csm.power import PcsPower
 from csm_emulator.process import Emulator, emulate
 
 ON, OFF = "x1000c0s0b0n0", "x1000c0s1b1n1"
-NOBODY = "x1000c0s7b0n0"
+ABSENT = "x1000c0s7b0n0"
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +52,10 @@ def orders(machine: Emulator, node: str) -> int:
 
 def test_states_are_seen_in_one_call(machine: Emulator, power: PcsPower) -> None:
     up = [part["xname"] for part in machine.ask_control("GET", "/parts?type=Node")["parts"] if part["power"] == "on"]
-    seen = asyncio.run(power.states([*up, OFF, NOBODY]))
-    assert {seen[node] for node in up} == {PowerState.ON}
-    assert seen[OFF] is PowerState.OFF
-    assert isinstance(seen[NOBODY], PermanentFailure)
+    states = asyncio.run(power.states([*up, OFF, ABSENT]))
+    assert {states[node] for node in up} == {PowerState.ON}
+    assert states[OFF] is PowerState.OFF
+    assert isinstance(states[ABSENT], PermanentFailure)
 
 
 def test_a_node_is_switched_on_and_off(machine: Emulator, power: PcsPower) -> None:
@@ -71,11 +71,11 @@ def test_a_lost_lease_stops_the_request_before_it_leaves(machine: Emulator, powe
     def lost() -> None:
         raise LeaseLost("another worker has it")
 
-    before = orders(machine, OFF)
+    orders_before = orders(machine, OFF)
     with pytest.raises(LeaseLost):
         asyncio.run(power.switch([OFF], PowerState.ON, lost))
     machine.step(120)
-    assert orders(machine, OFF) == before
+    assert orders(machine, OFF) == orders_before
 
 
 def test_a_controller_that_does_not_answer_leaves_power_unknown(machine: Emulator, power: PcsPower) -> None:

@@ -43,16 +43,16 @@ def issuer(request: pytest.FixtureRequest, issuers: dict[str, Issuer]) -> Issuer
 @pytest.fixture
 def shared(issuers: dict[str, Issuer]) -> Embedded:
     """The embedded issuer, for tests that leave no trace in it."""
-    found = issuers["embedded"]
-    assert isinstance(found, Embedded)
-    return found
+    issuer = issuers["embedded"]
+    assert isinstance(issuer, Embedded)
+    return issuer
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Embedded]:
     """An embedded issuer that no other test has touched."""
-    with embedded(tmp_path / "issuer.db") as made:
-        yield made
+    with embedded(tmp_path / "issuer.db") as issuer:
+        yield issuer
 
 
 # After -k and -m, so that the number is that of the tests which would have run.
@@ -60,9 +60,9 @@ def own(tmp_path: Path) -> Iterator[Embedded]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if os.environ.get(KEYCLOAK):
         return
-    kept = [item for item in items if not _needs_keycloak(item)]
-    config.stash[LEFT_OUT] = len(items) - len(kept)
-    items[:] = kept
+    selected = [item for item in items if not _needs_keycloak(item)]
+    config.stash[LEFT_OUT] = len(items) - len(selected)
+    items[:] = selected
 
 
 def _needs_keycloak(item: pytest.Item) -> bool:

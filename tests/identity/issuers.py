@@ -25,8 +25,8 @@ from canton.issuer.app import create_issuer
 from canton.issuer.passwords import hash_password
 from canton.issuer.settings import Client, EmbeddedIssuer, User
 from canton.issuer.state import State
-from identity.forge import header_of
-from identity.visitor import Answer, Visitor
+from identity.browser import Answer, Browser
+from identity.fake_issuer import header_of
 
 KEYCLOAK = "CANTON_TEST_KEYCLOAK"
 CALLBACK = "http://127.0.0.1:8700/callback"
@@ -44,7 +44,7 @@ class Issuer(Protocol):
 
     def drop_key(self, kid: str) -> None: ...
 
-    def press_to_allow(self, visitor: Visitor, page: Answer, username: str) -> Answer: ...
+    def press_to_allow(self, browser: Browser, page: Answer, username: str) -> Answer: ...
 
 
 class _Discovered:
@@ -52,7 +52,7 @@ class _Discovered:
 
     @cached_property
     def endpoints(self) -> dict[str, Any]:
-        return Visitor().get(f"{self.url}/.well-known/openid-configuration").json
+        return Browser().get(f"{self.url}/.well-known/openid-configuration").json
 
 
 class Embedded(_Discovered):
@@ -66,9 +66,9 @@ class Embedded(_Discovered):
     def drop_key(self, kid: str) -> None:  # noqa: ARG002  # it is the old one
         keys.drop_old_keys(State(self.settings.state))
 
-    def press_to_allow(self, visitor: Visitor, page: Answer, username: str) -> Answer:
+    def press_to_allow(self, browser: Browser, page: Answer, username: str) -> Answer:
         filled = {"username": username, "password": keycloak_realm.password(username)}
-        return visitor.submit(page, filled, press="allow")
+        return browser.submit(page, filled, press="allow")
 
 
 class Keycloak(_Discovered):
@@ -87,29 +87,29 @@ class Keycloak(_Discovered):
         keycloak_realm.call(self._base, "POST", f"{self._realm}/components", component)
 
     def drop_key(self, kid: str) -> None:
-        known = keycloak_realm.call(self._base, "GET", f"{self._realm}/keys")["keys"]
-        (provider,) = (key["providerId"] for key in known if key["kid"] == kid)
+        keys = keycloak_realm.call(self._base, "GET", f"{self._realm}/keys")["keys"]
+        (provider,) = (key["providerId"] for key in keys if key["kid"] == kid)
         keycloak_realm.call(self._base, "DELETE", f"{self._realm}/components/{provider}")
 
     @contextmanager
     def changed_client(self, client: str, **changes: Any) -> Iterator[None]:
         """While it lasts, the client is set differently; ``attributes`` are added to those that it has."""
-        (before,) = keycloak_realm.call(self._base, "GET", f"{self._realm}/clients?clientId={client}")
-        path = f"{self._realm}/clients/{before['id']}"
-        changed = {**before, **changes}
+        (client_before,) = keycloak_realm.call(self._base, "GET", f"{self._realm}/clients?clientId={client}")
+        path = f"{self._realm}/clients/{client_before['id']}"
+        changed = {**client_before, **changes}
         added = dict.fromkeys(changes.get("attributes", {}), "")
-        changed["attributes"] = {**before["attributes"], **changes.get("attributes", {})}
+        changed["attributes"] = {**client_before["attributes"], **changes.get("attributes", {})}
         keycloak_realm.call(self._base, "PUT", path, changed)
         try:
             yield
         finally:
             # An attribute that is left out stays; an empty one goes.
-            restored = {**before, "attributes": {**added, **before["attributes"]}}
+            restored = {**client_before, "attributes": {**added, **client_before["attributes"]}}
             keycloak_realm.call(self._base, "PUT", path, restored)
 
-    def press_to_allow(self, visitor: Visitor, page: Answer, username: str) -> Answer:
-        consent = visitor.follow(visitor.log_in(visitor.follow(page), username))
-        return visitor.follow(visitor.submit(consent, {}, press="accept"))
+    def press_to_allow(self, browser: Browser, page: Answer, username: str) -> Answer:
+        consent = browser.follow(browser.log_in(browser.follow(page), username))
+        return browser.follow(browser.submit(consent, {}, press="accept"))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Pkce:
 
 def login_address(issuer: Issuer, challenge: str, **changes: str | None) -> str:
     """Where the console sends a browser; a change to None leaves the parameter out."""
-    wanted: dict[str, str | None] = {
+    parameters: dict[str, str | None] = {
         "response_type": "code",
         "client_id": "canton-web",
         "redirect_uri": CALLBACK,
@@ -133,13 +133,13 @@ def login_address(issuer: Issuer, challenge: str, **changes: str | None) -> str:
         "code_challenge": challenge,
         "code_challenge_method": "S256",
     }
-    fields = {name: value for name, value in (wanted | changes).items() if value is not None}
+    fields = {name: value for name, value in (parameters | changes).items() if value is not None}
     return f"{issuer.endpoints['authorization_endpoint']}?{urlencode(fields)}"
 
 
 def code_for(issuer: Issuer, username: str, pkce: Pkce) -> str:
-    visitor = Visitor()
-    answer = visitor.log_in(visitor.get(login_address(issuer, pkce.challenge)), username)
+    browser = Browser()
+    answer = browser.log_in(browser.get(login_address(issuer, pkce.challenge)), username)
     assert answer.status in (302, 303), answer.text[:2000]
     assert answer.headers["Location"].startswith(f"{CALLBACK}?")
     assert answer.sent_to["state"] == "a state"
@@ -147,12 +147,12 @@ def code_for(issuer: Issuer, username: str, pkce: Pkce) -> str:
 
 
 def ask_token(issuer: Issuer, client: str, **fields: str) -> Answer:
-    return Visitor().post(issuer.endpoints["token_endpoint"], {"client_id": client, **fields})
+    return Browser().post(issuer.endpoints["token_endpoint"], {"client_id": client, **fields})
 
 
 def redeem(issuer: Issuer, code: str, **changes: str) -> Answer:
-    wanted = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK, "client_id": "canton-web"}
-    return Visitor().post(issuer.endpoints["token_endpoint"], wanted | changes)
+    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK, "client_id": "canton-web"}
+    return Browser().post(issuer.endpoints["token_endpoint"], form | changes)
 
 
 def log_in(issuer: Issuer, username: str) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def embedded_settings(url: str, state: Path, **changes: Any) -> EmbeddedIssuer:
             _user("bob", "Bob Cscs", "cscs"),
             _user("carol", "Carol Both", "psi", "cscs"),
             _user("ruth", "Ruth Root", "pa_admin"),
-            _user("nemo", "Nemo Nobody"),
+            _user("nemo", "Nemo Niemand"),
         ),
         "clients": (
             Client("canton-cli", grants=("device_code", "refresh_token")),

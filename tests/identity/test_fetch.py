@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from canton.domain.errors import InvalidSetting, IssuerUnavailable
 from canton.drivers.oidc import fetch
 from canton.drivers.oidc.fetch import fetcher
-from identity.forge import Drip, Publisher, publisher
+from identity.fake_issuer import Drip, Publisher, publisher
 
 
 @contextmanager
@@ -30,8 +30,8 @@ def over_tls(folder: Path, name: x509.GeneralName) -> Iterator[tuple[Publisher, 
     _certify(certificate, key, name)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    with publisher(context) as made:
-        yield made, certificate
+    with publisher(context) as tls_publisher:
+        yield tls_publisher, certificate
 
 
 def _certify(certificate: Path, key: Path, name: x509.GeneralName) -> None:
@@ -63,14 +63,14 @@ def test_a_site_with_its_own_authority(tmp_path: Path) -> None:
         assert fetcher(authority)(f"{site.url}/jwks") == {"keys": []}
         with pytest.raises(IssuerUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
             fetcher(None)(f"{site.url}/jwks")
-    assert site.asked == ["/jwks"]
+    assert site.requested_paths == ["/jwks"]
 
 
 def test_a_certificate_for_another_name(tmp_path: Path) -> None:
     with over_tls(tmp_path, x509.DNSName("login.example.org")) as (site, authority):
         with pytest.raises(IssuerUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
             fetcher(authority)(f"{site.url}/jwks")
-        assert site.asked == []
+        assert site.requested_paths == []
 
 
 def test_a_file_that_holds_no_certificates(tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_issuer_that_says_nothing() -> None:
     with publisher() as site:
         site.gate.clear()
-        begun = time.monotonic()
+        began = time.monotonic()
         with pytest.raises(IssuerUnavailable, match="timed out"):
             fetcher(None)(f"{site.url}/jwks")
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - began < 30
 
 
 @pytest.mark.usefixtures("hasty")
@@ -101,13 +101,13 @@ def test_an_issuer_that_never_comes_to_an_end() -> None:
     with publisher() as site:
         stop = threading.Event()
         site.answers["/jwks"] = Drip(stop)
-        begun = time.monotonic()
+        began = time.monotonic()
         try:
             with pytest.raises(IssuerUnavailable, match="too slowly"):
                 fetcher(None)(f"{site.url}/jwks")
         finally:
             stop.set()
-        assert time.monotonic() - begun < 15
+        assert time.monotonic() - began < 15
 
 
 @pytest.mark.usefixtures("hasty")
@@ -127,14 +127,14 @@ def test_an_issuer_whose_head_never_comes_to_an_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         dripping = threading.Thread(target=drip, args=(listening,))
         dripping.start()
-        begun = time.monotonic()
+        began = time.monotonic()
         try:
             with pytest.raises(IssuerUnavailable, match="could not be read"):
                 fetcher(None)(f"http://127.0.0.1:{listening.getsockname()[1]}/jwks")
         finally:
             stop.set()
             dripping.join()
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - began < 5
 
 
 def test_nobody_there() -> None:

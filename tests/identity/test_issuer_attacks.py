@@ -16,7 +16,8 @@ import pytest
 from canton.issuer import devices, requests
 from canton.issuer.settings import Client, User
 from canton.issuer.state import State
-from identity.forge import Clock
+from identity.browser import Answer, Browser, form_of
+from identity.fake_issuer import Clock
 from identity.issuers import (
     CALLBACK,
     DEVICE_CODE,
@@ -30,7 +31,6 @@ from identity.issuers import (
     redeem,
     refresh,
 )
-from identity.visitor import Answer, Visitor, form_of
 from keycloak_realm import SERVICE_SECRET, password
 
 EVIL = '"><script>alert(1)</script>'
@@ -44,12 +44,12 @@ def clock() -> Clock:
 @pytest.fixture
 def timed(tmp_path: Path, clock: Clock) -> Iterator[Embedded]:
     """An issuer whose time passes when told to."""
-    with embedded(tmp_path / "issuer.db", clock=clock) as made:
-        yield made
+    with embedded(tmp_path / "issuer.db", clock=clock) as issuer:
+        yield issuer
 
 
-def login_page(issuer: Embedded, visitor: Visitor, **changes: str | None) -> Answer:
-    return visitor.get(login_address(issuer, Pkce().challenge, **changes))
+def login_page(issuer: Embedded, browser: Browser, **changes: str | None) -> Answer:
+    return browser.get(login_address(issuer, Pkce().challenge, **changes))
 
 
 NATIVE = Client("native", redirect_uris=("http://127.0.0.1/callback", "http://[::1]/callback"))
@@ -97,25 +97,25 @@ def test_where_a_browser_may_be_sent(client: Client, address: str, allowed: bool
 
 def test_an_open_redirect_is_not_to_be_had_by_post(shared: Embedded) -> None:
     """The form brings its parameters back, and they are checked again."""
-    visitor = Visitor()
-    page = login_page(shared, visitor)
-    for changes in ({"redirect_uri": "http://evil.example/"}, {"client_id": "nobody"}):
+    browser = Browser()
+    page = login_page(shared, browser)
+    for changes in ({"redirect_uri": "http://evil.example/"}, {"client_id": "unknown"}):
         filled = {"username": "alice", "password": password("alice"), **changes}
-        answer = visitor.submit(page, filled)
+        answer = browser.submit(page, filled)
         assert (answer.status, answer.headers["Location"]) == (400, None)
 
 
 def test_pkce_cannot_be_taken_off_by_post(shared: Embedded) -> None:
-    visitor = Visitor()
-    page = login_page(shared, visitor)
+    browser = Browser()
+    page = login_page(shared, browser)
     for changes in ({"code_challenge_method": "plain"}, {"code_challenge": ""}, {"code_challenge": "short"}):
-        answer = visitor.submit(page, {"username": "alice", "password": password("alice"), **changes})
+        answer = browser.submit(page, {"username": "alice", "password": password("alice"), **changes})
         assert answer.sent_to["error"] == "invalid_request"
 
 
 def test_a_browser_comes_back_with_state_and_issuer(shared: Embedded) -> None:
-    visitor = Visitor()
-    answer = visitor.log_in(login_page(shared, visitor, state="a&b=c#d é"), "alice")
+    browser = Browser()
+    answer = browser.log_in(login_page(shared, browser, state="a&b=c#d é"), "alice")
     assert answer.status == 303
     assert answer.sent_to["state"] == "a&b=c#d é"
     assert answer.sent_to["iss"] == shared.url
@@ -131,19 +131,19 @@ def test_a_browser_comes_back_with_state_and_issuer(shared: Embedded) -> None:
     ],
 )
 def test_requests_that_are_sent_back(shared: Embedded, changes: dict[str, str | None], error: str) -> None:
-    answer = login_page(shared, Visitor(), **changes)
+    answer = login_page(shared, Browser(), **changes)
     assert (answer.status, answer.sent_to["error"], answer.sent_to["state"]) == (303, error, "a state")
 
 
 def test_a_parameter_twice(shared: Embedded) -> None:
     twice = login_address(shared, Pkce().challenge) + "&" + urlencode({"redirect_uri": "http://evil.example/"})
-    assert Visitor().get(twice).status == 400
+    assert Browser().get(twice).status == 400
 
 
 @pytest.mark.parametrize("what", ["state", "nonce", "scope", "code_challenge_method", "client_id", "redirect_uri"])
 def test_nothing_from_the_address_becomes_markup(shared: Embedded, what: str) -> None:
-    visitor = Visitor()
-    answer = login_page(shared, visitor, **{what: EVIL})
+    browser = Browser()
+    answer = login_page(shared, browser, **{what: EVIL})
     assert "<script" not in answer.text
     if answer.status == 200:
         assert form_of(answer).fields.get(what) == EVIL
@@ -152,11 +152,11 @@ def test_nothing_from_the_address_becomes_markup(shared: Embedded, what: str) ->
 def test_names_do_not_become_markup(tmp_path: Path) -> None:
     users = (User("eve", EVIL, password("eve"), (EVIL,), (EVIL,)),)
     with embedded(tmp_path / "issuer.db", users=users) as own:
-        visitor = Visitor()
-        page = login_page(own, visitor)
-        assert "<script" not in visitor.log_in(page, EVIL, "wrong").text
-        wrong = visitor.submit(
-            visitor.get(f"{own.url}/device?{urlencode({'user_code': EVIL})}"),
+        browser = Browser()
+        page = login_page(own, browser)
+        assert "<script" not in browser.log_in(page, EVIL, "wrong").text
+        wrong = browser.submit(
+            browser.get(f"{own.url}/device?{urlencode({'user_code': EVIL})}"),
             {"username": EVIL, "password": "x", "user_code": EVIL},
             press="allow",
         )
@@ -167,8 +167,8 @@ def test_names_do_not_become_markup(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["authorize", "device"])
 def test_pages_are_locked_down(shared: Embedded, path: str) -> None:
-    visitor = Visitor()
-    page = login_page(shared, visitor) if path == "authorize" else visitor.get(f"{shared.url}/device")
+    browser = Browser()
+    page = login_page(shared, browser) if path == "authorize" else browser.get(f"{shared.url}/device")
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -190,35 +190,35 @@ def test_pages_are_locked_down(shared: Embedded, path: str) -> None:
 @pytest.mark.parametrize("path", ["authorize", "device"])
 def test_pages_can_be_used_by_everybody(own: Embedded, path: str) -> None:
     """Every field has a label, the page has a language and one heading."""
-    visitor = Visitor()
-    page = login_page(own, visitor) if path == "authorize" else visitor.get(f"{own.url}/device")
-    shown = set(re.findall(r'<input (?!type="hidden")[^>]*id="([^"]+)"', page.text))
-    assert shown >= {"username", "password"}
-    assert set(re.findall(r'<label for="([^"]+)"', page.text)) == shown
+    browser = Browser()
+    page = login_page(own, browser) if path == "authorize" else browser.get(f"{own.url}/device")
+    input_ids = set(re.findall(r'<input (?!type="hidden")[^>]*id="([^"]+)"', page.text))
+    assert input_ids >= {"username", "password"}
+    assert set(re.findall(r'<label for="([^"]+)"', page.text)) == input_ids
     assert '<html lang="en">' in page.text
     assert page.text.count("<h1>") == 1
-    wrong = visitor.submit(page, {"username": "alice", "password": "x", "user_code": "BDFGHJKL"}, press="allow")
+    wrong = browser.submit(page, {"username": "alice", "password": "x", "user_code": "BDFGHJKL"}, press="allow")
     assert 'role="alert"' in wrong.text
 
 
 @pytest.mark.parametrize("path", ["authorize", "device"])
 def test_a_form_from_elsewhere_is_refused(own: Embedded, path: str) -> None:
     """Cookies of 127.0.0.1 are shared by all its ports: a right cookie alone is not enough, and none is too little."""
-    visitor = Visitor()
-    page = login_page(own, visitor) if path == "authorize" else visitor.get(f"{own.url}/device")
+    browser = Browser()
+    page = login_page(own, browser) if path == "authorize" else browser.get(f"{own.url}/device")
     fields = form_of(page).fields | {"username": "alice", "password": password("alice"), "decision": "allow"}
     url = f"{own.url}/{path}"
     port = urlsplit(own.url).port
-    assert visitor.post(url, fields | {"form_token": ""}).status == 403
-    assert visitor.post(url, fields | {"form_token": "guess"}).status == 403
-    assert Visitor().post(url, fields).status == 403
+    assert browser.post(url, fields | {"form_token": ""}).status == 403
+    assert browser.post(url, fields | {"form_token": "guess"}).status == 403
+    assert Browser().post(url, fields).status == 403
     for origin in ("http://evil.example", "http://127.0.0.1:1", f"https://127.0.0.1:{port}", "null"):
-        assert visitor.post(url, fields, {"Origin": origin}).status == 403
-    assert visitor.post(url, fields, {"Origin": f"http://127.0.0.1:{port}"}).status in (303, 400)
+        assert browser.post(url, fields, {"Origin": origin}).status == 403
+    assert browser.post(url, fields, {"Origin": f"http://127.0.0.1:{port}"}).status in (303, 400)
 
 
 def test_the_cookie_is_out_of_reach_of_others(shared: Embedded) -> None:
-    cookie = login_page(shared, Visitor()).headers["Set-Cookie"]
+    cookie = login_page(shared, Browser()).headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert "Path=/issuer" in cookie
@@ -226,41 +226,41 @@ def test_the_cookie_is_out_of_reach_of_others(shared: Embedded) -> None:
 
 def test_no_answer_under_a_foreign_name(shared: Embedded) -> None:
     for host in ("evil.example", f"evil.example:{urlsplit(shared.url).port}", "127.0.0.1"):
-        assert Visitor().get(f"{shared.url}/jwks", {"Host": host}).status == 421
+        assert Browser().get(f"{shared.url}/jwks", {"Host": host}).status == 421
 
 
 def test_guessing_a_password_gets_slower(timed: Embedded, clock: Clock) -> None:
-    visitor = Visitor()
-    page = login_page(timed, visitor)
-    tries = [visitor.log_in(page, "alice", f"guess {n}") for n in range(6)]
+    browser = Browser()
+    page = login_page(timed, browser)
+    tries = [browser.log_in(page, "alice", f"guess {n}") for n in range(6)]
     assert [answer.status for answer in tries] == [401] * 5 + [429]
     assert tries[-1].headers["Retry-After"] == "1"
     # Even the right one has to wait, and others do not.
-    assert visitor.log_in(page, "alice").status == 429
-    assert visitor.log_in(page, "bob").status == 303
+    assert browser.log_in(page, "alice").status == 429
+    assert browser.log_in(page, "bob").status == 303
     clock.now += 1
-    assert visitor.log_in(page, "alice", "guess").status == 401
+    assert browser.log_in(page, "alice", "guess").status == 401
     clock.now += 1
-    assert visitor.log_in(page, "alice").status == 429
+    assert browser.log_in(page, "alice").status == 429
     clock.now += 1
-    assert visitor.log_in(page, "alice").status == 303
-    assert visitor.log_in(page, "alice", "guess").status == 401
+    assert browser.log_in(page, "alice").status == 303
+    assert browser.log_in(page, "alice", "guess").status == 401
 
 
 def test_guessing_in_parallel_is_not_quicker(timed: Embedded) -> None:
-    visitor = Visitor()
-    page = login_page(timed, visitor)
+    browser = Browser()
+    page = login_page(timed, browser)
     with ThreadPoolExecutor(12) as pool:
-        tries = list(pool.map(lambda n: visitor.log_in(page, "alice", f"guess {n}").status, range(12)))
+        tries = list(pool.map(lambda n: browser.log_in(page, "alice", f"guess {n}").status, range(12)))
     assert sorted(tries) == [401] * 5 + [429] * 7
 
 
 def test_unknown_people_look_like_known_ones(own: Embedded) -> None:
-    visitor = Visitor()
-    page = login_page(own, visitor)
-    known, unknown = (visitor.log_in(page, name, "guess") for name in ("alice", "wendy"))
-    assert known.status == unknown.status
-    assert known.text.replace("alice", "wendy") == unknown.text
+    browser = Browser()
+    page = login_page(own, browser)
+    known_page, unknown = (browser.log_in(page, name, "guess") for name in ("alice", "wendy"))
+    assert known_page.status == unknown.status
+    assert known_page.text.replace("alice", "wendy") == unknown.text
 
 
 def test_guessing_a_secret_gets_slower(timed: Embedded, clock: Clock) -> None:
@@ -273,7 +273,7 @@ def test_guessing_a_secret_gets_slower(timed: Embedded, clock: Clock) -> None:
 
 
 def start_device(issuer: Embedded, client: str = "canton-cli") -> dict[str, Any]:
-    return Visitor().post(f"{issuer.url}/device_authorization", {"client_id": client}).json
+    return Browser().post(f"{issuer.url}/device_authorization", {"client_id": client}).json
 
 
 def poll(issuer: Embedded, started: dict[str, Any]) -> tuple[int, str]:
@@ -282,13 +282,13 @@ def poll(issuer: Embedded, started: dict[str, Any]) -> tuple[int, str]:
 
 
 def decide(issuer: Embedded, user_code: str, press: str = "allow", username: str = "bob") -> Answer:
-    visitor = Visitor()
+    browser = Browser()
     filled = {"username": username, "password": password(username), "user_code": user_code}
-    return visitor.submit(visitor.get(f"{issuer.url}/device"), filled, press=press)
+    return browser.submit(browser.get(f"{issuer.url}/device"), filled, press=press)
 
 
 def test_guessing_a_user_code_gets_slower(timed: Embedded, clock: Clock) -> None:
-    """Only whoever can log in may guess at all."""
+    """Only a person who can log in may enter codes at all."""
     started = start_device(timed)
     tries = [decide(timed, f"BBBB-BBB{letter}").status for letter in "BCDFGH"]
     assert tries == [400] * 5 + [429]
@@ -297,12 +297,12 @@ def test_guessing_a_user_code_gets_slower(timed: Embedded, clock: Clock) -> None
     assert poll(timed, started)[0] == 200
 
 
-@pytest.mark.parametrize("written", ["{0}-{1}", "{0}{1}", " {0} - {1} "])
+@pytest.mark.parametrize("typed_code", ["{0}-{1}", "{0}{1}", " {0} - {1} "])
 @pytest.mark.parametrize("small", [True, False])
-def test_a_code_typed_by_hand(own: Embedded, written: str, small: bool) -> None:
+def test_a_code_typed_by_hand(own: Embedded, typed_code: str, small: bool) -> None:
     started = start_device(own)
     assert re.fullmatch(r"[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}", started["user_code"])
-    typed = written.format(*started["user_code"].split("-"))
+    typed = typed_code.format(*started["user_code"].split("-"))
     assert decide(own, typed.lower() if small else typed).status == 200
     assert poll(own, started)[0] == 200
 
@@ -315,36 +315,36 @@ def test_a_device_that_is_refused(own: Embedded) -> None:
 
 
 def test_to_refuse_needs_no_login(own: Embedded) -> None:
-    started, visitor = start_device(own), Visitor()
-    page = visitor.get(f"{own.url}/device?user_code={started['user_code']}")
+    started, browser = start_device(own), Browser()
+    page = browser.get(f"{own.url}/device?user_code={started['user_code']}")
     assert re.search(r'value="refuse"[^>]* formnovalidate', page.text)
     assert f"</strong> asks to act for you at <strong>{own.url.partition('/issuer')[0]}" in page.text
-    done = visitor.submit(page, {}, press="refuse")
-    assert (done.status, "was refused" in done.text) == (200, True)
+    answer = browser.submit(page, {}, press="refuse")
+    assert (answer.status, "was refused" in answer.text) == (200, True)
     assert poll(own, started) == (400, "access_denied")
 
 
 def test_a_refusal_without_a_login_does_not_tell_which_codes_there_are(own: Embedded) -> None:
-    visitor = Visitor()
-    told = {
-        visitor.submit(visitor.get(f"{own.url}/device"), {"user_code": code}, press="refuse").text
+    browser = Browser()
+    pages = {
+        browser.submit(browser.get(f"{own.url}/device"), {"user_code": code}, press="refuse").text
         for code in (start_device(own)["user_code"], "BBBB-BBBB")
     }
-    assert len(told) == 1
-    assert visitor.submit(visitor.get(f"{own.url}/device"), {}, press="refuse").status == 400
+    assert len(pages) == 1
+    assert browser.submit(browser.get(f"{own.url}/device"), {}, press="refuse").status == 400
 
 
 def test_to_allow_needs_a_login_however_it_is_asked(own: Embedded) -> None:
-    started, visitor = start_device(own), Visitor()
+    started, browser = start_device(own), Browser()
     for press in ("allow", "nothing"):
-        page = visitor.get(f"{own.url}/device")
-        answer = visitor.submit(page, {"user_code": started["user_code"], "decision": press}, press=press)
+        page = browser.get(f"{own.url}/device")
+        answer = browser.submit(page, {"user_code": started["user_code"], "decision": press}, press=press)
         assert answer.status != 200
     assert poll(own, started) == (400, "authorization_pending")
 
 
 def test_a_decision_is_made_once(own: Embedded) -> None:
-    """Whoever comes second, with a code seen over somebody's shoulder, does not become the device's owner."""
+    """A second person who enters the same code does not become the device's owner."""
     started = start_device(own)
     assert decide(own, started["user_code"], username="alice").status == 200
     assert decide(own, started["user_code"], username="bob").status == 400
@@ -353,7 +353,7 @@ def test_a_decision_is_made_once(own: Embedded) -> None:
 
 
 def test_a_device_code_is_good_for_its_client_only(shared: Embedded) -> None:
-    """Even for one that may log devices in, and after somebody allowed it."""
+    """Even for a client that may log devices in, and after a person allowed it."""
     started = start_device(shared)
     assert decide(shared, started["user_code"]).status == 200
     fields = {"grant_type": DEVICE_CODE, "device_code": started["device_code"]}
@@ -370,11 +370,11 @@ def test_a_device_that_nobody_allows_in_time(timed: Embedded, clock: Clock) -> N
 
 def test_who_polls_too_often_is_slowed_down_further(timed: Embedded, clock: Clock) -> None:
     started = start_device(timed)
-    found = []
+    intervals = []
     for pause in (0, 0, 1, 10, 16):
         clock.now += pause
-        found.append(poll(timed, started)[1])
-    assert found == ["authorization_pending", "slow_down", "slow_down", "slow_down", "authorization_pending"]
+        intervals.append(poll(timed, started)[1])
+    assert intervals == ["authorization_pending", "slow_down", "slow_down", "slow_down", "authorization_pending"]
 
 
 def test_waiting_devices_are_bounded(timed: Embedded, clock: Clock) -> None:
@@ -389,7 +389,7 @@ def test_waiting_devices_are_bounded(timed: Embedded, clock: Clock) -> None:
 
 def test_only_the_clients_that_may_start_a_device(shared: Embedded) -> None:
     assert start_device(shared, "canton-web")["error"] == "unauthorized_client"
-    assert start_device(shared, "nobody")["error"] == "invalid_client"
+    assert start_device(shared, "unknown")["error"] == "invalid_client"
 
 
 def test_a_code_runs_out(timed: Embedded, clock: Clock) -> None:
@@ -412,9 +412,9 @@ def test_a_login_runs_out_however_often_it_is_refreshed(timed: Embedded, clock: 
         clock.now += 3600
         token = refresh(timed, token).json["refresh_token"]
     clock.now += 3600
-    refused = refresh(timed, token).json
-    assert refused["error"] == "invalid_grant"
-    assert "log in" not in refused["error_description"], "the client says what to do"
+    refusal = refresh(timed, token).json
+    assert refusal["error"] == "invalid_grant"
+    assert "log in" not in refusal["error_description"], "the client says what to do"
 
 
 def test_one_of_many_with_the_same_code_wins(own: Embedded) -> None:
@@ -447,7 +447,7 @@ def test_a_client_gets_only_the_grants_it_has(shared: Embedded) -> None:
     [
         ("Basic " + b64encode(f"canton-robot:{SERVICE_SECRET.replace(' ', '+')}".encode()).decode(), 200),
         ("Basic " + b64encode(b"canton-robot:wrong").decode(), 401),
-        ("Basic " + b64encode(b"nobody:x").decode(), 401),
+        ("Basic " + b64encode(b"unknown:x").decode(), 401),
         ("Basic \u00e9", 401),
         ("Basic !!!", 401),
         ("Bearer x", 401),
@@ -455,7 +455,7 @@ def test_a_client_gets_only_the_grants_it_has(shared: Embedded) -> None:
     ],
 )
 def test_secrets_in_the_header(own: Embedded, authorization: str, status: int) -> None:
-    answer = Visitor().post(f"{own.url}/token", {"grant_type": "client_credentials"}, {"Authorization": authorization})
+    answer = Browser().post(f"{own.url}/token", {"grant_type": "client_credentials"}, {"Authorization": authorization})
     assert answer.status == status
 
 
@@ -478,6 +478,6 @@ def test_secrets_in_the_header(own: Embedded, authorization: str, status: int) -
 def test_bodies_that_make_no_sense(shared: Embedded, path: str, body: bytes, kind: str, status: int) -> None:
     if path != "token" and body.startswith(b"client_id=canton-cli"):
         status = 200
-    answer = Visitor().send(f"{shared.url}/{path}", body, kind)
+    answer = Browser().send(f"{shared.url}/{path}", body, kind)
     assert answer.status == status
     assert status == 200 or answer.json["error"]

@@ -12,7 +12,8 @@ from canton.domain.errors import TokenInvalid
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.mapping import Rule, preset
 from canton.drivers.oidc.verify import Clocks, OidcVerifier
-from identity.forge import Clock, claims_of
+from identity.browser import Answer, Browser
+from identity.fake_issuer import Clock, claims_of
 from identity.issuers import (
     DEVICE_CODE,
     Issuer,
@@ -25,7 +26,6 @@ from identity.issuers import (
     redeem,
     refresh,
 )
-from identity.visitor import Answer, Visitor
 from keycloak_realm import SERVICE_SECRET
 
 PSI, CSCS = ClaimBinding("tenant-operator", "psi"), ClaimBinding("tenant-operator", "cscs")
@@ -74,15 +74,15 @@ def test_roles_of_the_realm_become_bindings(issuer: Issuer, username: str, bindi
 def test_groups_become_bindings_by_a_rule_of_the_site(issuer: Issuer) -> None:
     token = log_in(issuer, "carol")["access_token"]
     rules = (Rule("groups", "/{tenant}", "tenant-viewer", "{tenant}"),)
-    found = door(issuer, rules).verify(token).claims_bindings
-    assert set(found) == {ClaimBinding("tenant-viewer", "psi"), ClaimBinding("tenant-viewer", "cscs")}
+    claims_bindings = door(issuer, rules).verify(token).claims_bindings
+    assert set(claims_bindings) == {ClaimBinding("tenant-viewer", "psi"), ClaimBinding("tenant-viewer", "cscs")}
     assert door(issuer, ()).verify(token).claims_bindings == ()
 
 
 def test_a_wrong_password(issuer: Issuer) -> None:
-    for username in ("bob", "nobody"):
-        visitor = Visitor()
-        answer = visitor.log_in(visitor.get(login_address(issuer, Pkce().challenge)), username, "wrong")
+    for username in ("bob", "unknown"):
+        browser = Browser()
+        answer = browser.log_in(browser.get(login_address(issuer, Pkce().challenge)), username, "wrong")
         assert answer.headers["Location"] is None
         assert "wrong" in answer.text or "Invalid" in answer.text
 
@@ -98,7 +98,7 @@ def test_a_code_needs_its_verifier(issuer: Issuer) -> None:
 
 def test_a_challenge_in_the_clear_is_refused(issuer: Issuer) -> None:
     for changes in ({"code_challenge": None, "code_challenge_method": None}, {"code_challenge_method": "plain"}):
-        answer = Visitor().get(login_address(issuer, Pkce().challenge, **changes))
+        answer = Browser().get(login_address(issuer, Pkce().challenge, **changes))
         assert answer.sent_to["error"] == "invalid_request"
         assert "code" not in answer.sent_to
 
@@ -125,7 +125,7 @@ def test_no_one_is_sent_to_a_foreign_address(issuer: Issuer) -> None:
         "http://127.0.0.1:8700/callback/../x",
         "http://127.0.0.1:8700@evil.example/",
     ):
-        answer = Visitor().get(login_address(issuer, Pkce().challenge, redirect_uri=address))
+        answer = Browser().get(login_address(issuer, Pkce().challenge, redirect_uri=address))
         assert answer.status == 400
         assert answer.headers["Location"] is None
 
@@ -140,7 +140,7 @@ def test_refresh_gives_the_same_person_a_new_token(issuer: Issuer) -> None:
 
 
 def test_a_refresh_token_used_twice_ends_the_login(issuer: Issuer) -> None:
-    """Somebody has a copy. Whichever of the two it was, neither goes on."""
+    """A refresh token that is used twice was copied: then neither copy is valid any more."""
     first = log_in(issuer, "alice")["refresh_token"]
     second = refresh(issuer, first).json["refresh_token"]
     assert refused(refresh(issuer, first))
@@ -155,13 +155,13 @@ def test_a_refresh_token_is_good_for_its_client_only(issuer: Issuer) -> None:
 def test_a_revoked_login_ends(issuer: Issuer) -> None:
     token = log_in(issuer, "alice")["refresh_token"]
     fields = {"client_id": "canton-web", "token": token}
-    assert Visitor().post(issuer.endpoints["revocation_endpoint"], fields).status == 200
+    assert Browser().post(issuer.endpoints["revocation_endpoint"], fields).status == 200
     assert refused(refresh(issuer, token))
 
 
 def start_device(issuer: Issuer) -> dict[str, Any]:
     fields = {"client_id": "canton-cli", "scope": "openid"}
-    answer = Visitor().post(issuer.endpoints["device_authorization_endpoint"], fields)
+    answer = Browser().post(issuer.endpoints["device_authorization_endpoint"], fields)
     assert answer.status == 200, answer.text
     return answer.json
 
@@ -175,15 +175,15 @@ def test_log_in_with_a_device(issuer: Issuer) -> None:
     assert started["interval"] == 1
     assert refused(poll(issuer, started), "authorization_pending")
     assert refused(poll(issuer, started), "slow_down")
-    visitor = Visitor()
-    page = visitor.get(started["verification_uri_complete"])
-    assert issuer.press_to_allow(visitor, page, "bob").status == 200
+    browser = Browser()
+    page = browser.get(started["verification_uri_complete"])
+    assert issuer.press_to_allow(browser, page, "bob").status == 200
     time.sleep(1.1)
     tokens = poll(issuer, started).json
     assert who(issuer, tokens["access_token"]).claims_bindings == (CSCS,)
     assert refused(poll(issuer, started))
-    again = refresh(issuer, tokens["refresh_token"], client="canton-cli").json
-    assert who(issuer, again["access_token"]).username == "bob"
+    renewed = refresh(issuer, tokens["refresh_token"], client="canton-cli").json
+    assert who(issuer, renewed["access_token"]).username == "bob"
 
 
 def test_a_device_code_is_good_for_its_client_only(issuer: Issuer) -> None:
@@ -225,19 +225,19 @@ def test_no_passwords_for_tokens(issuer: Issuer) -> None:
 def test_keys_rotate(issuer: Issuer) -> None:
     steady = Clock()
     ours = door(issuer, steady=steady)
-    before = log_in(issuer, "alice")["access_token"]
-    assert ours.verify(before).username == "alice"
+    token_before = log_in(issuer, "alice")["access_token"]
+    assert ours.verify(token_before).username == "alice"
     issuer.add_key()
-    after = log_in(issuer, "alice")["access_token"]
-    assert kid_of(after) != kid_of(before)
+    token_after = log_in(issuer, "alice")["access_token"]
+    assert kid_of(token_after) != kid_of(token_before)
     steady.now += 10
-    assert ours.verify(after).username == "alice"
-    assert ours.verify(before).username == "alice"
-    issuer.drop_key(kid_of(before))
+    assert ours.verify(token_after).username == "alice"
+    assert ours.verify(token_before).username == "alice"
+    issuer.drop_key(kid_of(token_before))
     steady.now += 300
     with pytest.raises(TokenInvalid):
-        ours.verify(before)
-    assert ours.verify(after).username == "alice"
+        ours.verify(token_before)
+    assert ours.verify(token_after).username == "alice"
 
 
 def test_a_token_of_one_client_says_so(issuer: Issuer) -> None:

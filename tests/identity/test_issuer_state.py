@@ -17,7 +17,8 @@ from canton.drivers.oidc.verify import OidcVerifier
 from canton.issuer.app import create_issuer
 from canton.issuer.passwords import check_password, hash_password
 from canton.issuer.settings import Client, User
-from identity.forge import claims_of, header_of
+from identity.browser import Browser
+from identity.fake_issuer import claims_of, header_of
 from identity.issuers import (
     DEVICE_CODE,
     Embedded,
@@ -31,7 +32,6 @@ from identity.issuers import (
     redeem,
     refresh,
 )
-from identity.visitor import Visitor
 from keycloak_realm import password
 
 
@@ -41,10 +41,10 @@ def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
         login = log_in(first, "alice")
         used = refresh(first, login["refresh_token"]).json
         code = code_for(first, "alice", pkce)
-        device = Visitor().post(f"{first.url}/device_authorization", {"client_id": "canton-cli"}).json
-        keys = Visitor().get(f"{first.url}/jwks").json
+        device = Browser().post(f"{first.url}/device_authorization", {"client_id": "canton-cli"}).json
+        keys = Browser().get(f"{first.url}/jwks").json
     with embedded(state) as second:
-        assert Visitor().get(f"{second.url}/jwks").json == keys
+        assert Browser().get(f"{second.url}/jwks").json == keys
         assert redeem(second, code, code_verifier=pkce.verifier).status == 200
         answer = ask_token(second, "canton-cli", grant_type=DEVICE_CODE, device_code=device["device_code"])
         assert answer.json["error"] == "authorization_pending"
@@ -66,12 +66,12 @@ def test_the_state_is_private_and_holds_no_code_and_no_token(tmp_path: Path) -> 
         pkce = Pkce()
         code = code_for(own, "alice", pkce)
         tokens = redeem(own, code, code_verifier=pkce.verifier).json
-        device = Visitor().post(f"{own.url}/device_authorization", {"client_id": "canton-cli"}).json
+        device = Browser().post(f"{own.url}/device_authorization", {"client_id": "canton-cli"}).json
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
     assert stat.S_IMODE(state.parent.stat().st_mode) == 0o700
-    held = state.read_bytes()
+    content = state.read_bytes()
     for secret in (code, tokens["refresh_token"], tokens["access_token"], device["device_code"], password("alice")):
-        assert secret.encode() not in held
+        assert secret.encode() not in content
     with sqlite3.connect(state) as connection:
         assert connection.execute("SELECT count(*) FROM family").fetchone() == (1,)
     connection.close()
@@ -104,7 +104,7 @@ def test_it_signs_with_what_is_configured(tmp_path: Path, algorithm: str) -> Non
         }
         door = OidcVerifier([IssuerSettings("laptop", own.url, ("canton",))])
         assert door.verify(tokens["access_token"]).username == "alice"
-        (key,) = Visitor().get(f"{own.url}/jwks").json["keys"]
+        (key,) = Browser().get(f"{own.url}/jwks").json["keys"]
         assert not {"d", "p", "q", "k"} & set(key)
 
 
@@ -112,8 +112,8 @@ def test_another_algorithm_is_a_rotation(tmp_path: Path) -> None:
     state = tmp_path / "issuer.db"
     create_issuer(embedded_settings("http://127.0.0.1:1/issuer", state, algorithm="EdDSA"))
     with embedded(state) as own:
-        found = Visitor().get(f"{own.url}/jwks").json["keys"]
-        assert [key["alg"] for key in found] == ["ES256", "EdDSA"]
+        keys = Browser().get(f"{own.url}/jwks").json["keys"]
+        assert [key["alg"] for key in keys] == ["ES256", "EdDSA"]
         assert header_of(log_in(own, "alice")["access_token"])["alg"] == "ES256"
 
 
@@ -142,9 +142,9 @@ def test_hashes_of_passwords() -> None:
 
 
 def test_settings_show_no_secret(tmp_path: Path) -> None:
-    shown = repr(embedded_settings("http://127.0.0.1:1/issuer", tmp_path / "issuer.db"))
-    assert password("alice") not in shown
-    assert "guards nothing" not in shown
+    text = repr(embedded_settings("http://127.0.0.1:1/issuer", tmp_path / "issuer.db"))
+    assert password("alice") not in text
+    assert "guards nothing" not in text
 
 
 ALICE = User("alice", "Alice", "x")

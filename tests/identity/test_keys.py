@@ -22,7 +22,7 @@ from canton.drivers.oidc.verify import Clocks, OidcVerifier
 from canton.issuer.state import State
 from canton.issuer.tokens import access_token, person
 from canton.settings import loading
-from identity.forge import Clock, Publisher, make_key, public, publisher, sign
+from identity.fake_issuer import Clock, Publisher, make_key, public, publisher, sign
 
 OLD, NEW = make_key("ES256"), make_key("EdDSA")
 
@@ -57,9 +57,9 @@ class Site:
 @pytest.fixture
 def site() -> Iterator[Site]:
     with publisher() as published:
-        made = Site(published)
-        made.publish("old")
-        yield made
+        new_site = Site(published)
+        new_site.publish("old")
+        yield new_site
 
 
 def at_once(count: int, work: Callable[[int], object]) -> list[object]:
@@ -77,10 +77,10 @@ def at_once(count: int, work: Callable[[int], object]) -> list[object]:
 
 
 def test_keys_are_fetched_once_and_when_first_needed(site: Site) -> None:
-    assert site.published.asked == []
+    assert site.published.requested_paths == []
     for n in range(20):
         site.verify(site.token(jti=n))
-    assert site.published.asked == ["/.well-known/openid-configuration", "/jwks"]
+    assert site.published.requested_paths == ["/.well-known/openid-configuration", "/jwks"]
 
 
 def test_everybody_at_once_is_one_fetch(site: Site) -> None:
@@ -153,7 +153,7 @@ def test_good_tokens_do_not_wait_for_a_look(site: Site) -> None:
     site.published.gate.clear()
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(site.verify, site.token(jti="looks"))
-        while site.published.asked.count("/.well-known/openid-configuration") < 2:
+        while site.published.requested_paths.count("/.well-known/openid-configuration") < 2:
             assert not looking.done()
         assert site.verify(site.token(jti="goes on")).username == "alice"
         assert not looking.done()
@@ -227,7 +227,7 @@ def test_an_issuer_that_is_down_is_asked_once_in_ten_seconds(site: Site) -> None
     for _ in range(20):
         with pytest.raises(IssuerUnavailable, match="not known yet"):
             site.verify(site.token())
-    assert len(site.published.asked) == 1
+    assert len(site.published.requested_paths) == 1
     site.published.down = False
     site.steady.now += 10
     assert site.verify(site.token()).username == "alice"
@@ -261,15 +261,15 @@ DISCOVERY = "/.well-known/openid-configuration"
 )
 def test_documents_that_are_not_believed(site: Site, path: str, answer: Any) -> None:
     """Nothing is taken from them, a redirect is not followed, and the keys from before still serve."""
-    known = site.token()
-    site.verify(known)
+    good_token = site.token()
+    site.verify(good_token)
     site.published.answers["/moved"] = {"keys": [public(NEW, "new")], "issuer": site.published.url}
     site.published.answers[path] = here(answer, site.published.url)
     site.steady.now += 300
-    assert site.verify(known).username == "alice"
+    assert site.verify(good_token).username == "alice"
     with pytest.raises(IssuerUnavailable):
         site.verify(site.token("new"))
-    assert "/moved" not in site.published.asked
+    assert "/moved" not in site.published.requested_paths
 
 
 def here(answer: Any, url: str) -> Any:
@@ -304,21 +304,21 @@ def test_keys_come_over_the_network_or_not_at_all(site: Site, tmp_path: Path) ->
 
 def test_keys_never_come_over_plain_http_from_elsewhere(site: Site) -> None:
     """Whatever an issuer says about where they are; that address is not even asked."""
-    asked: list[str] = []
+    fetched: list[str] = []
 
     def fetch(url: str) -> dict[str, object]:
-        asked.append(url)
+        fetched.append(url)
         return {"issuer": site.published.url, "jwks_uri": "http://keys.example.org/jwks", "keys": [public(OLD, "old")]}
 
     settings = IssuerSettings("cscs", site.published.url, ("canton",), longest_lifetime=10**6)
     with pytest.raises(IssuerUnavailable) as caught:
         OidcVerifier([settings], fetching=lambda _: fetch).verify(site.token())
     assert "https" in caught.value.cause
-    assert asked == [site.published.url + DISCOVERY]
+    assert fetched == [site.published.url + DISCOVERY]
 
 
 def test_the_embedded_issuers_keys_are_known_in_process(tmp_path: Path) -> None:
-    """Nobody listens at its address here: a server that asked itself over HTTP would wait for itself."""
+    """No server listens at its address here: a server that asked itself over HTTP would wait for itself."""
     users = tmp_path / "users.toml"
     users.write_text('[users.ann]\npassword = "choose your own"\n')
     users.chmod(0o600)

@@ -1,4 +1,4 @@
-"""From claims to bindings: exactly what the rules say, and nothing for whoever matches nothing."""
+"""From claims to bindings: exactly what the rules say, and no binding for a person whom no rule matches."""
 
 from __future__ import annotations
 
@@ -148,19 +148,19 @@ def test_any_claims_give_only_what_a_rule_says(claims: dict[str, Any], name: str
 def test_a_tenant_is_named_by_exactly_its_own_role(roles: list[str], tenant: str) -> None:
     """Names that begin, end or contain the tenant's do not count."""
     rules = (Rule("groups", "{tenant}", "tenant-operator", "{tenant}", ()),)
-    held = {binding.tenant for binding in bindings_of({"groups": roles}, rules)}
-    assert held == set(roles)
-    assert (tenant in held) == (tenant in roles)
+    tenants = {binding.tenant for binding in bindings_of({"groups": roles}, rules)}
+    assert tenants == set(roles)
+    assert (tenant in tenants) == (tenant in roles)
 
 
 @patient
 @given(text, text.filter(bool), text)
-def test_text_of_a_pattern_is_text(value: str, before: str, after: str) -> None:
-    if set("{}*") & set(before + after):
+def test_text_of_a_pattern_is_text(value: str, prefix: str, suffix: str) -> None:
+    if set("{}*") & set(prefix + suffix):
         return
-    rule = Rule("groups", before + after, "auditor")
-    assert bool(bindings_of({"groups": [value]}, (rule,))) == (value == before + after)
-    assert bindings_of({"groups": before + after}, (rule,)) == (ClaimBinding("auditor", None),)
+    rule = Rule("groups", prefix + suffix, "auditor")
+    assert bool(bindings_of({"groups": [value]}, (rule,))) == (value == prefix + suffix)
+    assert bindings_of({"groups": prefix + suffix}, (rule,)) == (ClaimBinding("auditor", None),)
 
 
 @patient

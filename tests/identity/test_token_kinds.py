@@ -14,10 +14,10 @@ from canton.contracts.identity import Identity
 from canton.domain.errors import TokenInvalid
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.verify import OidcVerifier
-from identity.forge import Publisher, claims_of, header_of
+from identity.browser import Browser
+from identity.fake_issuer import Publisher, claims_of, header_of
 from identity.issuers import Issuer, Keycloak, ask_token, log_in
 from identity.test_verify import World, site, world_at
-from identity.visitor import Visitor
 from keycloak_realm import SERVICE_SECRET
 
 __all__ = ["site"]  # a fixture
@@ -84,7 +84,7 @@ def test_signed_userinfo_is_refused(issuer: Issuer) -> None:
     assert isinstance(issuer, Keycloak)
     with issuer.changed_client("canton-web", attributes={"user.info.response.signature.alg": "RS256"}):
         token = log_in(issuer, "alice")["access_token"]
-        answer = Visitor().get(issuer.endpoints["userinfo_endpoint"], {"Authorization": f"Bearer {token}"})
+        answer = Browser().get(issuer.endpoints["userinfo_endpoint"], {"Authorization": f"Bearer {token}"})
     assert "typ" not in claims_of(answer.text)
     assert claims_of(answer.text)["preferred_username"] == "alice"
     for unmarked in (False, True):
@@ -125,7 +125,7 @@ def test_a_logout_token_is_refused(issuer: Issuer, logout_tokens: tuple[str, lis
     with issuer.changed_client("canton-web", attributes=attributes):
         tokens = log_in(issuer, "alice")
         fields = {"client_id": "canton-web", "refresh_token": tokens["refresh_token"]}
-        Visitor().post(issuer.endpoints["end_session_endpoint"], fields)
+        Browser().post(issuer.endpoints["end_session_endpoint"], fields)
     assert len(arrived) == 1
     for unmarked in (False, True):
         with pytest.raises(TokenInvalid):

@@ -23,7 +23,7 @@ from canton.drivers.oidc import jwks
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.mapping import preset
 from canton.drivers.oidc.verify import MAX_CACHED, Clocks, OidcVerifier
-from identity.forge import FAMILIES, Clock, Key, Publisher, assemble, make_key, part, public, publisher, sign
+from identity.fake_issuer import FAMILIES, Clock, Key, Publisher, assemble, make_key, part, public, publisher, sign
 
 KEYS: dict[str, Key] = {algorithm: make_key(algorithm) for algorithm in FAMILIES}
 STRANGER: dict[str, Key] = {algorithm: make_key(algorithm) for algorithm in FAMILIES}
@@ -31,9 +31,9 @@ STRANGER: dict[str, Key] = {algorithm: make_key(algorithm) for algorithm in FAMI
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Publisher]:
-    with publisher() as made:
-        made.publish(*(public(key, f"kid-{name}", alg=name) for name, key in KEYS.items()))
-        yield made
+    with publisher() as key_publisher:
+        key_publisher.publish(*(public(key, f"kid-{name}", alg=name) for name, key in KEYS.items()))
+        yield key_publisher
 
 
 @dataclass
@@ -62,9 +62,9 @@ class World:
         return {name: value for name, value in (claims | changes).items() if value is not None}
 
     def token(self, algorithm: str = "ES256", header: dict[str, Any] | None = None, **changes: Any) -> str:
-        wanted = {"kid": f"kid-{algorithm}", "typ": "JWT"} | (header or {})
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        return sign(KEYS[algorithm], algorithm, wanted, self.claims(**changes))
+        token_header = {"kid": f"kid-{algorithm}", "typ": "JWT"} | (header or {})
+        token_header = {name: value for name, value in token_header.items() if value is not None}
+        return sign(KEYS[algorithm], algorithm, token_header, self.claims(**changes))
 
     def verify(self, token: str) -> Identity:
         return self.door.verify(token)
@@ -168,8 +168,8 @@ def without_algorithm(world: World) -> str:
 def own_key(name: str) -> Attack:
     def attack(world: World) -> str:
         key = STRANGER["ES256"]
-        brought = {"jwk": public(key, "kid-ES256"), "jku": f"{world.site.url}/jwks", "x5u": f"{world.site.url}/x"}
-        header = {"kid": "kid-ES256", "typ": "JWT", name: brought.get(name, ["MIIB"])}
+        own_keys = {"jwk": public(key, "kid-ES256"), "jku": f"{world.site.url}/jwks", "x5u": f"{world.site.url}/x"}
+        header = {"kid": "kid-ES256", "typ": "JWT", name: own_keys.get(name, ["MIIB"])}
         return sign(key, "ES256", header, world.claims())
 
     return attack
@@ -220,7 +220,7 @@ ATTACKS: dict[str, Attack] = {
     "alg none": unsigned("none", ""),
     "alg none, any signature": unsigned("none", "AAAA"),
     "alg None": unsigned("None", "AAAA"),
-    "alg NONE with the signature of nobody": unsigned("NONE", "e30"),
+    "alg NONE with an empty signature": unsigned("NONE", "e30"),
     "no signature at all": unsigned("RS256", ""),
     "signature of zeros": unsigned("ES256", part(bytes(64))),
     "alg is a list": with_header(alg=["ES256"]),
@@ -338,14 +338,14 @@ def test_refused(world: World, attack: str) -> None:
 
 def says_nothing_of(token: str, error: CantonError) -> bool:
     """Neither the message, nor what a log would add to it, holds any part of the token or of its claims."""
-    seen: BaseException | None = error
-    told = ""
-    while seen is not None:
-        told += f"{seen} {seen.__dict__}"
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    cause: BaseException | None = error
+    text = ""
+    while cause is not None:
+        text += f"{cause} {cause.__dict__}"
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
     parts = [piece for piece in token.split(".") if len(piece) > 8]
     secrets = ["f7f5-1", "Alice", "psi", "evil.example", "pa_admin"]
-    return not any(piece in told for piece in parts + secrets)
+    return not any(piece in text for piece in parts + secrets)
 
 
 def test_a_token_that_ran_out(world: World) -> None:
@@ -386,9 +386,9 @@ def test_every_change_of_a_character_is_refused(world: World) -> None:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     dice = random.Random(7)
     for place in range(len(token)):
-        other = dice.choice(letters.replace(token[place], ""))
+        letter = dice.choice(letters.replace(token[place], ""))
         with pytest.raises(TokenInvalid):
-            world.verify(token[:place] + other + token[place + 1 :])
+            world.verify(token[:place] + letter + token[place + 1 :])
 
 
 def not_for_this(what: str) -> tuple[str, dict[str, Any], Callable[[bytes], bytes]]:
@@ -443,14 +443,14 @@ def test_a_private_part_that_was_published_is_not_kept() -> None:
 
 def test_the_key_of_one_issuer_does_not_sign_for_another(site: Publisher) -> None:
     """Two issuers with the same kid: each token is held against the keys of the issuer it names."""
-    with publisher() as other:
-        other.publish(public(STRANGER["ES256"], "kid-ES256"))
+    with publisher() as second_publisher:
+        second_publisher.publish(public(STRANGER["ES256"], "kid-ES256"))
         ours = IssuerSettings("cscs", site.url, ("canton",), preset("csm"))
-        theirs = IssuerSettings("psi", other.url, ("canton",))
+        theirs = IssuerSettings("psi", second_publisher.url, ("canton",))
         door = OidcVerifier([ours, theirs])
         world = world_at(site)
         assert door.verify(world.token()).issuer == "cscs"
-        good = sign(STRANGER["ES256"], "ES256", {"kid": "kid-ES256"}, world.claims(iss=other.url))
+        good = sign(STRANGER["ES256"], "ES256", {"kid": "kid-ES256"}, world.claims(iss=second_publisher.url))
         assert door.verify(good).issuer == "psi"
         assert door.verify(good).claims_bindings == ()
         with pytest.raises(TokenInvalid):
@@ -463,14 +463,14 @@ def test_remembered_tokens_are_bounded_and_the_busy_ones_stay(world: World) -> N
     busy, idle = (world.token("EdDSA", jti=name) for name in ("busy", "idle"))
     world.verify(busy)
     world.verify(idle)
-    (kept, gone), some = tuple(world.door._cache), next(iter(world.door._cache.values()))
+    (busy_entry, idle_entry), some = tuple(world.door._cache), next(iter(world.door._cache.values()))
     for n in range(MAX_CACHED - 2):
         world.door._store(n.to_bytes(32, "big"), some)
     world.verify(busy)
     world.door._store(b"one more", some)
     assert len(world.door._cache) == MAX_CACHED
-    assert kept in world.door._cache
-    assert gone not in world.door._cache
+    assert busy_entry in world.door._cache
+    assert idle_entry not in world.door._cache
 
 
 def test_memory_holds_no_token(world: World) -> None:

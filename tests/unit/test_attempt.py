@@ -155,34 +155,34 @@ READ_BACKS = {
 }
 
 
-def compare(case: Case, written: StepRow) -> None:
-    assert (written.state, seconds(written.not_before)) == (case.state, case.not_before)
-    assert case.says in str((written.error or {}).get("message", ""))
-    assert (written.error is None) == (case.says == "" and case.state is not S.FAILED and case.seen is not BUSY)
-    if not isinstance(case.seen, StepFailure):
-        assert written.evidence == case.seen
+def compare(case: Case, new_row: StepRow) -> None:
+    assert (new_row.state, seconds(new_row.not_before)) == (case.state, case.not_before)
+    assert case.says in str((new_row.error or {}).get("message", ""))
+    assert (new_row.error is None) == (case.says == "" and case.state is not S.FAILED and case.sighting is not BUSY)
+    if not isinstance(case.sighting, StepFailure):
+        assert new_row.evidence == case.sighting
 
 
 @pytest.mark.parametrize("case", LOOKS.values(), ids=LOOKS.keys())
 def test_a_look_decides(case: Case) -> None:
-    compare(case, judge(case.step, case.found, PACE, case.seen, moment()))
+    compare(case, judge(case.step, case.old_row, PACE, case.sighting, moment()))
 
 
 @pytest.mark.parametrize("case", READ_BACKS.values(), ids=READ_BACKS.keys())
 def test_a_read_back_decides(case: Case) -> None:
-    compare(case, judge_act(case.step, case.found, PACE, case.seen, case.answer, moment()))
+    compare(case, judge_act(case.step, case.old_row, PACE, case.sighting, case.answer, moment()))
 
 
 def test_an_act_is_counted_before_it_is_done() -> None:
     first = judge(STEP, row(), PACE, OTHER, moment())
     assert (first.acts, first.tries, seconds(first.begun_at), seconds(first.acted_at)) == (1, 1, 0, 0)
-    again = judge(STEP, row(S.WAITING, acts=4, tries=1, begun_at=-40, acted_at=-30), PACE, OTHER, moment())
-    assert (again.acts, again.tries, seconds(again.begun_at), seconds(again.acted_at)) == (5, 2, -40, 0)
+    verdict = judge(STEP, row(S.WAITING, acts=4, tries=1, begun_at=-40, acted_at=-30), PACE, OTHER, moment())
+    assert (verdict.acts, verdict.tries, seconds(verdict.begun_at), seconds(verdict.acted_at)) == (5, 2, -40, 0)
 
 
 def test_the_time_to_show_counts_from_the_end_of_a_long_call() -> None:
-    before = row(S.ACTING, acts=1, tries=1, begun_at=-25, acted_at=-25)
-    assert seconds(judge_act(STEP, before, PACE, OTHER, None, moment()).acted_at) == 0
+    acting_row = row(S.ACTING, acts=1, tries=1, begun_at=-25, acted_at=-25)
+    assert seconds(judge_act(STEP, acting_row, PACE, OTHER, None, moment()).acted_at) == 0
     assert judge_act(STEP, row(S.ACTING, acts=1, tries=1, begun_at=0), PACE, OTHER, BUSY, moment()).acted_at is None
 
 
@@ -194,10 +194,10 @@ def test_a_slow_look_shows_what_was_there_when_it_began() -> None:
     waiting = judge(STEP, acted, PACE, OTHER, slow)
     assert (waiting.state, waiting.acts, seconds(waiting.not_before)) == (S.WAITING, 1, 2)
     assert judge(STEP, acted, PACE, GOAL, slow).state is S.DONE
-    held = row(S.HOLDING, begun_at=-40, held_at=-31)
-    assert judge(HOLD, held, PACE, GOAL, moment()).state is S.DONE
-    again = judge(HOLD, held, PACE, GOAL, slow)
-    assert (again.state, seconds(again.held_at), seconds(again.not_before)) == (S.HOLDING, -31, 0)
+    holding_row = row(S.HOLDING, begun_at=-40, held_at=-31)
+    assert judge(HOLD, holding_row, PACE, GOAL, moment()).state is S.DONE
+    verdict = judge(HOLD, holding_row, PACE, GOAL, slow)
+    assert (verdict.state, seconds(verdict.held_at), seconds(verdict.not_before)) == (S.HOLDING, -31, 0)
 
 
 def test_what_has_to_last_begins_as_late_as_it_can_have_begun() -> None:
@@ -206,13 +206,13 @@ def test_what_has_to_last_begins_as_late_as_it_can_have_begun() -> None:
     assert (acting.state, seconds(acting.acted_at)) == (S.ACTING, 3)
     assert seconds(judge_act(STEP, acting, PACE, OTHER, None, unsure).acted_at) == 3
     assert seconds(judge(HOLD, row(), PACE, GOAL, unsure).held_at) == 3
-    again = judge(STEP, row(S.WAITING, acts=1, tries=1, begun_at=-9, acted_at=2), PACE, OTHER, unsure)
-    assert seconds(again.acted_at) == 2
+    verdict = judge(STEP, row(S.WAITING, acts=1, tries=1, begun_at=-9, acted_at=2), PACE, OTHER, unsure)
+    assert seconds(verdict.acted_at) == 2
 
 
 def test_a_failure_is_kept_whole() -> None:
-    written = judge(STEP, row(), PACE, BUSY, moment())
-    assert written.error == {"code": "temporary-failure", "message": "busy", "details": {"retry_after": 3}}
+    new_row = judge(STEP, row(), PACE, BUSY, moment())
+    assert new_row.error == {"code": "temporary-failure", "message": "busy", "details": {"retry_after": 3}}
 
 
 def test_a_goal_is_what_it_names_and_nothing_else() -> None:
@@ -227,8 +227,8 @@ def test_a_clock_that_was_set_back_stops_nothing(back: float) -> None:
     """Instants in the future count from now, so that every wait ends within its own length."""
     acted = judge(STEP, row(S.ACTING, acts=1, tries=1, begun_at=back, acted_at=back), PACE, OTHER, moment())
     assert (acted.state, seconds(acted.begun_at), seconds(acted.acted_at)) == (S.WAITING, 0, 0)
-    held = judge(HOLD, row(S.HOLDING, begun_at=back, held_at=back), PACE, GOAL, moment())
-    assert (held.state, seconds(held.held_at)) == (S.HOLDING, 0)
+    new_row = judge(HOLD, row(S.HOLDING, begun_at=back, held_at=back), PACE, GOAL, moment())
+    assert (new_row.state, seconds(new_row.held_at)) == (S.HOLDING, 0)
 
 
 tries = st.integers(0, 5000)
@@ -248,16 +248,16 @@ paces = st.builds(
     backoff_limit=lengths,
 )
 rows = st.builds(
-    lambda state, tries, acts, begun, acted, held: StepRow(
+    lambda state, tries, acts, begun_at, acted, held_at: StepRow(
         1,
         "set_power/1",
         "x1000c0s0b0n0",
         state,
         acts=acts,
         tries=tries,
-        begun_at=None if begun is None else NOW + begun,
+        begun_at=None if begun_at is None else NOW + begun_at,
         acted_at=None if acted is None or acts == 0 else NOW + acted,
-        held_at=None if held is None else NOW + held,
+        held_at=None if held_at is None else NOW + held_at,
     ),
     st.sampled_from([S.PENDING, S.ACTING, S.WAITING, S.HOLDING]),
     tries,
@@ -273,78 +273,80 @@ def sees_goal(sighting: Observation) -> bool:
     return not isinstance(sighting, StepFailure) and reached(GOAL, sighting)
 
 
-def deadline(step: Step, found: StepRow) -> int:
+def deadline(step: Step, journal_row: StepRow) -> int:
     """As the promise says it: so long after the first look, and a first look in the future was now."""
-    return min(found.begun_at or NOW, NOW) + round(step.deadline * SECOND)
+    return min(journal_row.begun_at or NOW, NOW) + round(step.deadline * SECOND)
 
 
 @given(steps, rows, paces, sightings, moments)
 def test_a_look_never_decides_too_much(
     step: Step, found: StepRow, pace: Pace, sighting: Observation, moment: Moment
 ) -> None:
-    written = judge(step, found, pace, sighting, moment)
-    if written.state in (S.DONE, S.HOLDING):
+    new_row = judge(step, old_row, pace, sighting, moment)
+    if new_row.state in (S.DONE, S.HOLDING):
         assert sees_goal(sighting)
-    if written.state is S.DONE:
-        assert step.hold_down == 0 or (found.held_at is not None and found.held_at + step.hold_down * SECOND <= NOW + 1)
-    if written.state is S.ACTING:
+    if new_row.state is S.DONE:
+        assert step.hold_down == 0 or (
+            old_row.held_at is not None and old_row.held_at + step.hold_down * SECOND <= NOW + 1
+        )
+    if new_row.state is S.ACTING:
         assert not isinstance(sighting, StepFailure)
         assert not sees_goal(sighting)
-        assert deadline(step, found) > NOW
-        assert found.tries < pace.tries
-        assert found.acted_at is None or min(found.acted_at, NOW) + pace.settle * SECOND <= NOW + 1
-        assert (written.acts, written.tries) == (found.acts + 1, found.tries + 1)
+        assert deadline(step, old_row) > NOW
+        assert old_row.tries < pace.tries
+        assert old_row.acted_at is None or min(old_row.acted_at, NOW) + pace.settle * SECOND <= NOW + 1
+        assert (new_row.acts, new_row.tries) == (old_row.acts + 1, old_row.tries + 1)
     else:
-        assert written.acts == found.acts
+        assert new_row.acts == old_row.acts
     if sees_goal(sighting):
-        assert written.state in (S.DONE, S.HOLDING)
+        assert new_row.state in (S.DONE, S.HOLDING)
 
 
 @given(steps, rows, paces, sightings, st.none() | failures, moments)
 def test_a_read_back_never_acts_and_believes_only_what_it_sees(
     step: Step, found: StepRow, pace: Pace, sighting: Observation, answer: StepFailure | None, moment: Moment
 ) -> None:
-    found = replace(
-        found, state=S.ACTING, begun_at=min(found.begun_at or NOW, NOW), tries=max(found.tries, 1), held_at=None
+    old_row = replace(
+        old_row, state=S.ACTING, begun_at=min(old_row.begun_at or NOW, NOW), tries=max(old_row.tries, 1), held_at=None
     )
-    written = judge_act(step, found, pace, sighting, answer, moment)
-    assert written.state is not S.ACTING
-    assert (written.acts, written.tries) == (found.acts, found.tries)
-    assert (written.state in (S.DONE, S.HOLDING)) == sees_goal(sighting)
+    new_row = judge_act(step, old_row, pace, sighting, answer, moment)
+    assert new_row.state is not S.ACTING
+    assert (new_row.acts, new_row.tries) == (old_row.acts, old_row.tries)
+    assert (new_row.state in (S.DONE, S.HOLDING)) == sees_goal(sighting)
     if not isinstance(sighting, StepFailure) and not sees_goal(sighting) and answer is not None and answer is not BUSY:
-        assert written.state is S.FAILED
-        assert written.error == describe(answer)
+        assert new_row.state is S.FAILED
+        assert new_row.error == describe(answer)
 
 
 @given(steps, rows, paces, sightings, moments)
 def test_whatever_is_not_over_is_looked_at_again(
     step: Step, found: StepRow, pace: Pace, sighting: Observation, moment: Moment
 ) -> None:
-    written = judge(step, found, pace, sighting, moment)
-    if written.state in (S.WAITING, S.HOLDING):
-        assert written.not_before is not None
-        assert written.not_before >= NOW
+    new_row = judge(step, old_row, pace, sighting, moment)
+    if new_row.state in (S.WAITING, S.HOLDING):
+        assert new_row.not_before is not None
+        assert new_row.not_before >= NOW
     else:
-        assert written.not_before is None
-    if written.state is S.WAITING:
-        assert (written.not_before or 0) <= deadline(step, found)
-    if written.state is S.HOLDING:
-        assert (written.not_before or 0) <= NOW + round(pace.poll * SECOND)
+        assert new_row.not_before is None
+    if new_row.state is S.WAITING:
+        assert (new_row.not_before or 0) <= deadline(step, old_row)
+    if new_row.state is S.HOLDING:
+        assert (new_row.not_before or 0) <= NOW + round(pace.poll * SECOND)
 
 
 @given(steps, rows, paces, moments)
 @example(STEP, row(tries=3000), Pace(tries=4000), Moment(NOW, lambda: 0.0, NOW, NOW))
-def test_temporary_failures_back_off(step: Step, found: StepRow, pace: Pace, moment: Moment) -> None:
-    written = judge(step, found, pace, BUSY, moment)
-    over = deadline(step, found) <= NOW or found.tries + 1 >= pace.tries
-    assert written.state is (S.FAILED if over else S.WAITING)
+def test_temporary_failures_back_off(step: Step, old_row: StepRow, pace: Pace, moment: Moment) -> None:
+    new_row = judge(step, old_row, pace, BUSY, moment)
+    over = deadline(step, old_row) <= NOW or old_row.tries + 1 >= pace.tries
+    assert new_row.state is (S.FAILED if over else S.WAITING)
     assume(not over)
-    longest = min(pace.backoff_limit, pace.backoff * 2.0 ** min(found.tries, 1000))
-    pause = ((written.not_before or 0) - NOW) / SECOND
-    left = (deadline(step, found) - NOW) / SECOND
+    longest = min(pace.backoff_limit, pace.backoff * 2.0 ** min(old_row.tries, 1000))
+    pause = ((new_row.not_before or 0) - NOW) / SECOND
+    seconds_left = (deadline(step, old_row) - NOW) / SECOND
     assert pause <= longest + 1e-5
-    assert pause >= min(longest / 2, left) - 1e-5
-    assert pause <= left
+    assert pause >= min(longest / 2, seconds_left) - 1e-5
+    assert pause <= seconds_left
 
 
 def test_jitter_spreads_the_pause_over_its_second_half() -> None:
@@ -357,15 +359,15 @@ def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Obs
     """Whatever the looks, done means: seen at every look for the last 30 s."""
     step = replace(HOLD, deadline=10_000.0)
     pace = replace(pace, tries=4000, settle=0.0)
-    found, now = row(), NOW
+    current, now = row(), NOW
     seen_since: int | None = None
     for pause, sighting in looks:
         now += pause * SECOND
-        found = judge(step, found, pace, sighting, Moment(now, lambda: 0.5, now, now))
+        current = judge(step, current, pace, sighting, Moment(now, lambda: 0.5, now, now))
         seen_since = (seen_since or now) if sighting is GOAL else None
-        held = seen_since is not None and now - seen_since >= 30 * SECOND
-        assert (found.state is S.DONE) == held
-        if held:
+        held_down = seen_since is not None and now - seen_since >= 30 * SECOND
+        assert (current.state is S.DONE) == held_down
+        if held_down:
             return
 
 
@@ -374,30 +376,30 @@ LONG = "x" * 5_000_000
 
 @pytest.mark.parametrize("failure", [TemporaryFailure, PermanentFailure])
 def test_what_a_driver_says_is_stored_with_a_bound(failure: type[StepFailure]) -> None:
-    said = failure(LONG, cause=LONG, url=LONG, tasks=[LONG], known={"a": LONG}, status=503)
-    for written in (
-        judge(STEP, row(), PACE, said, moment()),
-        judge(STEP, row(tries=2, begun_at=-9), PACE, said, moment()),
-        judge(STEP, row(begun_at=-200), PACE, said, moment()),
-        judge_act(STEP, row(S.ACTING, begun_at=-9, acted_at=-1), PACE, OTHER, said, moment()),
+    long_failure = failure(LONG, cause=LONG, url=LONG, tasks=[LONG], known={"a": LONG}, status=503)
+    for new_row in (
+        judge(STEP, row(), PACE, long_failure, moment()),
+        judge(STEP, row(tries=2, begun_at=-9), PACE, long_failure, moment()),
+        judge(STEP, row(begun_at=-200), PACE, long_failure, moment()),
+        judge_act(STEP, row(S.ACTING, begun_at=-9, acted_at=-1), PACE, OTHER, long_failure, moment()),
     ):
-        assert written.error is not None
-        assert len(written.cause or "") == len(str(written.error["message"])) == 2_000
-        assert len(canonical(written.error)) < 15_000
-        assert written.error["details"] in ({}, {**describe(said)["details"]})  # type: ignore[dict-item]
+        assert new_row.error is not None
+        assert len(new_row.cause or "") == len(str(new_row.error["message"])) == 2_000
+        assert len(canonical(new_row.error)) < 15_000
+        assert new_row.error["details"] in ({}, {**describe(long_failure)["details"]})  # type: ignore[dict-item]
     assert describe(failure("m", status=503))["details"] == {"status": 503}
 
 
 def test_evidence_is_stored_with_a_bound_and_judged_whole() -> None:
     step = replace(STEP, goal={"log": LONG})
-    for written in (
+    for new_row in (
         judge(step, row(), PACE, {"log": LONG, "n": 1}, moment()),
         judge_act(step, row(S.ACTING, begun_at=-9, acted_at=-1), PACE, {"log": LONG, "n": 1}, None, moment()),
     ):
-        assert written.state is S.DONE
-        assert written.evidence is not None
-        assert written.evidence["n"] == 1
-        assert len(str(written.evidence["log"])) == 2_000
+        assert new_row.state is S.DONE
+        assert new_row.evidence is not None
+        assert new_row.evidence["n"] == 1
+        assert len(str(new_row.evidence["log"])) == 2_000
     many = {f"node{n}": "on" for n in range(10_000)}
     evidence = judge(STEP, row(), PACE, {**many, "power": "on"}, moment()).evidence
     assert evidence is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.claims import reads_whole_table
-from bench.figures import Row, median, number, quantile, table
+from bench.report import Row, median, number, quantile, table
 
 
 def test_a_value_at_its_budget_is_within_it() -> None:

@@ -42,7 +42,7 @@ def plan_of(*steps: Step) -> Plan:
 
 
 def fresh(steps: Iterable[Step]) -> dict[int, StepRow]:
-    return {each.n: StepRow(each.n, each.kind, each.target) for each in steps}
+    return {step.n: StepRow(step.n, step.kind, step.target) for step in steps}
 
 
 def board_of(*steps: Step, states: Mapping[int, StepState] | None = None, **fields: int) -> StepSchedule:
@@ -113,9 +113,9 @@ def test_a_failed_branch_does_not_stop_the_others() -> None:
     assert start(board) == [[4]]
     end(board, 4, acts=1)
     assert start(board) == []
-    rest = board.rest(None)
-    assert rest.state is Op.NEEDS_ATTENTION
-    assert rest.attention == {
+    summary = board.rest(None)
+    assert summary.state is Op.NEEDS_ATTENTION
+    assert summary.attention == {
         "reason": "1 of 5 steps failed",
         "stopped_before": [],
         "failed": [{"n": 1, "kind": KIND, "target": "t1", "error": {"message": "no"}}],
@@ -136,15 +136,15 @@ def test_an_operation_without_steps_is_done() -> None:
 
 
 def test_batches_are_of_one_kind_and_one_device_and_no_larger_than_it_takes() -> None:
-    port, other = "set_port/1", "e"
+    port, device = "set_port/1", "e"
     board = board_of(
         step(1, kind=port),
         step(2),
-        step(3, kind=port, device=other),
+        step(3, kind=port, device=device),
         step(4, kind=port),
         step(5, kind=port),
         step(6),
-        step(7, kind=port, device=other),
+        step(7, kind=port, device=device),
     )
     assert start(board) == [[1, 4], [5], [2], [6], [3, 7]]
 
@@ -193,9 +193,9 @@ def test_cancel_begins_nothing_new_and_names_the_safe_point() -> None:
     end(board, 1, acts=1)
     end(board, 3)
     assert start(board, cancelled=True) == []
-    rest = board.rest("alice")
-    assert rest.state is Op.NEEDS_ATTENTION
-    assert rest.attention == {
+    summary = board.rest("alice")
+    assert summary.state is Op.NEEDS_ATTENTION
+    assert summary.attention == {
         "reason": f"cancelled; stopped at a safe point, before step 2 ({KIND} t2)",
         "stopped_before": [2],
         "failed": [],
@@ -273,11 +273,11 @@ def test_undo_has_a_board_of_its_own() -> None:
     end(board, -2, acts=1)
     assert start(board) == [[-1]]
     end(board, -1, S.FAILED, acts=1)
-    rest = board.rest(None)
-    assert rest.state is Op.NEEDS_ATTENTION
-    assert rest.attention is not None
-    assert rest.attention["choices"] == ["retry", "abandon"]
-    assert rest.attention["reason"] == "1 of 2 steps failed"
+    summary = board.rest(None)
+    assert summary.state is Op.NEEDS_ATTENTION
+    assert summary.attention is not None
+    assert summary.attention["choices"] == ["retry", "abandon"]
+    assert summary.attention["reason"] == "1 of 2 steps failed"
     board.update(replace(board.rows[-1], state=S.DONE))
     assert board.rest(None) == RestingState(Op.UNDONE)
 
@@ -312,7 +312,7 @@ def webs(draw: st.DrawFn) -> Sequence[Step]:
 
 @given(webs(), st.data())
 def test_every_step_runs_after_its_needs_and_none_is_forgotten(steps: Sequence[Step], data: st.DataObject) -> None:
-    """Batches end in any order, in any way; some steps wait, one may fail, somebody may cancel."""
+    """Batches end in any order, in any way; some steps wait, one may fail, a person may cancel."""
     board = board_of(*steps)
     now, cancelled = NOW, False
     under_way: list[list[int]] = []
@@ -335,20 +335,20 @@ def test_every_step_runs_after_its_needs_and_none_is_forgotten(steps: Sequence[S
                 board.update(replace(board.rows[n], state=state, not_before=later, changed_at=now, acts=acts))
             board.finish(batch)
             continue
-        rest = board.rest("alice" if cancelled else None)
-        if rest.state is not None:
+        summary = board.rest("alice" if cancelled else None)
+        if summary.state is not None:
             break
-        assert rest.due_at is not None
-        assert rest.due_at == timer(board, cancelled=cancelled)
-        now = max(now, rest.due_at)
+        assert summary.due_at is not None
+        assert summary.due_at == timer(board, cancelled=cancelled)
+        now = max(now, summary.due_at)
 
     states = {n: row.state for n, row in board.rows.items()}
     reachable = {n for n in states if all(states[need] is S.DONE for need in board.steps[n].needs)}
-    left = {n for n in reachable if states[n] is not S.DONE and states[n] is not S.FAILED}
-    assert all(cancelled and board.steps[n].interruptible and board.rows[n].acts == 0 for n in left)
-    assert (rest.state is Op.DONE) == (set(states.values()) <= {S.DONE})
-    if rest.attention is not None and S.FAILED not in states.values():
-        assert rest.attention["stopped_before"] == sorted(left)
+    unfinished = {n for n in reachable if states[n] is not S.DONE and states[n] is not S.FAILED}
+    assert all(cancelled and board.steps[n].interruptible and board.rows[n].acts == 0 for n in unfinished)
+    assert (summary.state is Op.DONE) == (set(states.values()) <= {S.DONE})
+    if summary.attention is not None and S.FAILED not in states.values():
+        assert summary.attention["stopped_before"] == sorted(unfinished)
 
 
 @given(webs())

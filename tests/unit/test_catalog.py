@@ -46,11 +46,11 @@ def test_power_is_one_step_a_node_that_one_device_takes_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "want", "back"),
+    ("power_before", "want", "back"),
     [("off", "on", "off"), ("on", "off", "on"), ("on", "on", None), ("off", "off", None), ("unknown", "on", None)],
 )
-def test_undo_goes_back_to_what_was_seen(before: str, want: str, back: str | None) -> None:
-    plan = plan_power(seen(node(0), power={"x1000c0s0b0n0": before}), want)
+def test_undo_goes_back_to_what_was_seen(power_before: str, want: str, back: str | None) -> None:
+    plan = plan_power(seen(node(0), power={"x1000c0s0b0n0": power_before}), want)
     assert undo_of(plan) == {"x1000c0s0b0n0": Undo("set_power/1", {"power": back}) if back else None}
 
 
@@ -113,8 +113,8 @@ def test_a_plan_says_what_canton_does_not_do(verb: str, words: str) -> None:
 @pytest.mark.parametrize(("verb", "state"), IMPOSSIBLE)
 def test_an_order_that_the_life_cycle_does_not_have_refuses_the_plan(verb: str, state: NodeState) -> None:
     good = next(state for state in NodeState if ORDERS[verb].end(state))
-    refused = rf"node {verb} takes only nodes that are .*, and x1000c0s1b0n0 is (in )?{state}"
-    with pytest.raises(WrongState, match=refused):
+    refusal = rf"node {verb} takes only nodes that are .*, and x1000c0s1b0n0 is (in )?{state}"
+    with pytest.raises(WrongState, match=refusal):
         plan_move(seen(node(0, good), node(1, state)), ORDERS[verb])
 
 
@@ -137,10 +137,10 @@ def test_a_refusal_says_in_maintenance_as_people_do() -> None:
     ],
 )
 def test_a_refused_order_says_which_commands_lead_to_it(verb: str, state: str, hint: str) -> None:
-    with pytest.raises(WrongState) as refused:
+    with pytest.raises(WrongState) as refusal:
         plan_move(seen(*(node(n, NodeState(state)) for n in range(2))), ORDERS[verb])
-    assert refused.value.message.endswith(hint)
-    assert refused.value.details == {"nodes": "x1000c0s[0-1]b0n0", "states": [state]}
+    assert refusal.value.message.endswith(hint)
+    assert refusal.value.details == {"nodes": "x1000c0s[0-1]b0n0", "states": [state]}
 
 
 def test_a_tenants_node_never_goes_into_maintenance() -> None:
@@ -166,7 +166,7 @@ def test_equal_snapshots_give_equal_digests(snapshot: NodeSnapshot) -> None:
         (plan_power(snapshot, "on"), plan_power(same, "on")),
         (plan_move(snapshot, MAINTENANCE), plan_move(same, MAINTENANCE)),
     ):
-        assert check(plan).digest == again.digest
+        assert check(plan).digest == same_plan.digest
 
 
 @given(snapshots.filter(lambda snapshot: snapshot.nodes))

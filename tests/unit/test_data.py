@@ -21,11 +21,11 @@ anything = st.recursive(
 
 @given(anything)
 def test_what_is_storable_stays_as_it_is(value: Any) -> None:
-    kept = storable(value)
-    assert storable(kept) == kept
-    text = json.dumps(kept, ensure_ascii=False)
+    stored_value = storable(value)
+    assert storable(stored_value) == stored_value
+    text = json.dumps(stored_value, ensure_ascii=False)
     assert "\0" not in text
-    assert json.loads(text.encode()) == kept
+    assert json.loads(text.encode()) == stored_value
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])

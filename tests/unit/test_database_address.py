@@ -54,11 +54,11 @@ WITH_SECRETS = [
 
 @pytest.mark.parametrize("address", WITH_SECRETS)
 def test_no_form_of_an_address_shows_its_password(address: str) -> None:
-    shown = without_secrets(address)
-    assert WORD not in shown
-    assert "%73esame" not in shown
-    assert "ses%61me" not in shown
-    assert "(hidden)" in shown
+    masked = without_secrets(address)
+    assert WORD not in masked
+    assert "%73esame" not in masked
+    assert "ses%61me" not in masked
+    assert "(hidden)" in masked
 
 
 @pytest.mark.parametrize("address", [a for a in WITH_SECRETS if a.startswith("postgres") and " " not in a])
@@ -70,7 +70,7 @@ def test_a_line_of_the_log_shows_no_password_either(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "shown"),
+    ("address", "expected"),
     [
         ("sqlite:////var/lib/canton/canton.db", "sqlite:////var/lib/canton/canton.db"),
         ("sqlite:////var/a@b:c/canton.db?mode=ro", "sqlite:////var/a@b:c/canton.db"),
@@ -87,5 +87,5 @@ def test_a_line_of_the_log_shows_no_password_either(address: str) -> None:
         ("host=/run/postgresql dbname=canton", "host=/run/postgresql dbname=canton"),
     ],
 )
-def test_what_is_no_secret_is_shown(address: str, shown: str) -> None:
-    assert without_secrets(address) == shown
+def test_what_is_no_secret_is_shown(address: str, expected: str) -> None:
+    assert without_secrets(address) == expected

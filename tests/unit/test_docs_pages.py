@@ -50,9 +50,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_every_page_is_in_the_index() -> None:
     """A decision may be in the list of decisions instead."""
-    listed = targets(INDEX) | targets(ROOT / "docs" / "decisions" / "README.md")
+    indexed_pages = targets(INDEX) | targets(ROOT / "docs" / "decisions" / "README.md")
     generated = {page for page in PAGES if page.parent == ROOT / "docs" / "reference"}
-    assert [str(page.relative_to(ROOT)) for page in PAGES if page not in listed | {INDEX}] == []
+    assert [str(page.relative_to(ROOT)) for page in PAGES if page not in indexed_pages | {INDEX}] == []
     assert generated <= targets(INDEX)
 
 
@@ -95,9 +95,9 @@ def test_one_line_about_canton_claims_nothing_that_is_planned(text: re.Match[str
 
 def test_the_threat_model_names_tests_that_are_there() -> None:
     page = (ROOT / "docs" / "explanation" / "threat-model.md").read_text()
-    named = re.findall(r"`(\w+/(?:test_\w+\.py)?)`", page)
-    assert len(named) > 10
-    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+    test_paths = re.findall(r"`(\w+/(?:test_\w+\.py)?)`", page)
+    assert len(test_paths) > 10
+    assert [name for name in test_paths if not (ROOT / "tests" / name).exists()] == []
 
 
 ASKING = re.compile(

@@ -11,9 +11,9 @@ import pytest
 from canton.domain import errors
 from canton.domain.errors import CantonError, Remedy
 
-CLASSES = [each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, CantonError)]
-BRANCHES = [each for each in CLASSES if each.__base__ is CantonError]
-LEAVES = [each for each in CLASSES if each is not CantonError and each not in BRANCHES]
+CLASSES = [member for member in vars(errors).values() if inspect.isclass(member) and issubclass(member, CantonError)]
+BRANCHES = [member for member in CLASSES if member.__base__ is CantonError]
+LEAVES = [member for member in CLASSES if member is not CantonError and member not in BRANCHES]
 
 
 def drawn() -> list[str]:
@@ -24,11 +24,11 @@ def drawn() -> list[str]:
 
 def draw(cls: type[CantonError], indent: str = "") -> Iterator[str]:
     """The tree as it follows from the classes below one."""
-    below = [each for each in CLASSES if each.__base__ is cls]
-    for each in below:
-        last = each is below[-1]
-        yield f"{indent}{'└' if last else '├'}── {each.__name__}"
-        yield from draw(each, indent + ("    " if last else "│   "))
+    below = [error for error in CLASSES if error.__base__ is cls]
+    for error in below:
+        last = error is below[-1]
+        yield f"{indent}{'└' if last else '├'}── {error.__name__}"
+        yield from draw(error, indent + ("    " if last else "│   "))
 
 
 def test_the_drawn_tree_is_the_tree() -> None:
@@ -45,11 +45,11 @@ def test_the_drawn_words_and_status_are_the_branchs(branch: type[CantonError]) -
 
 
 def test_a_leaf_hangs_on_a_branch() -> None:
-    assert {each.__base__ for each in LEAVES} == set(BRANCHES)
+    assert {leaf.__base__ for leaf in LEAVES} == set(BRANCHES)
 
 
 def test_codes_are_unique() -> None:
-    codes = [each.code for each in CLASSES if each is not CantonError]
+    codes = [error.code for error in CLASSES if error is not CantonError]
     assert len(codes) == len(set(codes))
 
 

@@ -22,22 +22,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 def ours() -> None:
-    """Nobody else may act."""
+    """A guard that lets every act pass."""
 
 
 def test_it_shows_what_the_files_say(folder: Path) -> None:
     power: Power = FolderPower(folder)
-    seen = asyncio.run(power.states([ONE, TWO, GONE]))
-    assert (seen[ONE], seen[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
-    unknown = seen[GONE]
+    states = asyncio.run(power.states([ONE, TWO, GONE]))
+    assert (states[ONE], states[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
+    unknown = states[GONE]
     assert isinstance(unknown, PermanentFailure)
     assert str(folder) in unknown.cause
     assert str(folder) not in unknown.message
 
 
 def test_it_switches_what_it_knows_and_refuses_the_rest(folder: Path) -> None:
-    refused = asyncio.run(FolderPower(folder).switch([ONE, GONE, TWO], PowerState.ON, ours))
-    assert refused.keys() == {GONE}
+    refusals = asyncio.run(FolderPower(folder).switch([ONE, GONE, TWO], PowerState.ON, ours))
+    assert refusals.keys() == {GONE}
     assert {path.name: path.read_text() for path in folder.iterdir()} == {ONE: "on", TWO: "on"}
 
 
@@ -51,10 +51,10 @@ def test_no_name_leads_out_of_the_folder(folder: Path, name: str) -> None:
 
 
 def test_a_worker_that_was_replaced_stops_between_two_nodes(folder: Path) -> None:
-    left = iter([None])
+    remaining_seconds = iter([None])
 
     def once() -> None:
-        if next(left, "gone") == "gone":
+        if next(remaining_seconds, "gone") == "gone":
             raise LeaseLost("taken over")
 
     with pytest.raises(LeaseLost):

@@ -41,8 +41,8 @@ def test_what_acts_or_is_invisible_is_written_out(characters: set[str]) -> None:
 
 
 def test_everything_else_stays_as_it_is() -> None:
-    others = {chr(number) for number in range(sys.maxunicode + 1)} - ignorable() - active() - {BLANK_BRAILLE}
-    assert [it for it in others if harmless(it) != it and unicodedata.category(it) != "Cn"] == []
+    other_characters = {chr(number) for number in range(sys.maxunicode + 1)} - ignorable() - active() - {BLANK_BRAILLE}
+    assert [it for it in other_characters if harmless(it) != it and unicodedata.category(it) != "Cn"] == []
 
 
 @pytest.mark.parametrize("text", ["", " \t", "\u3164", "\u2800\u00ad", "\ufe0f"])

@@ -129,7 +129,10 @@ def test_every_rule_is_seen_to_break_and_says_why() -> None:
 
 def test_a_node_held_by_a_closed_operation_is_as_good_as_not_held() -> None:
     world = World(nodes=(node(S.CLEANING),), claims=(claim(),), operations=open_operations("op_2"))
-    assert {each.invariant for each in violations(world)} == {"transient-node-is-claimed", "claim-has-open-operation"}
+    assert {violation.invariant for violation in violations(world)} == {
+        "transient-node-is-claimed",
+        "claim-has-open-operation",
+    }
 
 
 def test_require_lists_what_it_found_and_keeps_the_message_short() -> None:

@@ -31,14 +31,14 @@ Situation: TypeAlias = tuple[NodeState, str | None, frozenset[str]]
 
 def reachable(start: T, successors: Callable[[T], Iterable[T]]) -> set[T]:
     """Everything that can be reached in one step or more; the start only if there is a way back to it."""
-    seen: set[T] = set()
+    visited: set[T] = set()
     edge = [start]
     while edge:
         for following in successors(edge.pop()):
-            if following not in seen:
-                seen.add(following)
+            if following not in visited:
+                visited.add(following)
                 edge.append(following)
-    return seen
+    return visited
 
 
 def moves_from(state: NodeState) -> set[NodeState]:
@@ -82,18 +82,18 @@ def test_a_tenants_traces_never_reach_another_tenant() -> None:
         for event in events_from(state):
             following = next_state(state, event)
             wiped = STATES[state].sanitises and event is E.SANITISED
-            left = frozenset() if wiped else traces
+            remaining_traces = frozenset() if wiped else traces
             for owner in ("psi", "cscs") if event is E.ASSIGN else (tenant,):
                 if must_have_tenant(following) and owner is not None:
-                    yield following, owner, left | {owner}
+                    yield following, owner, remaining_traces | {owner}
                 else:
-                    yield following, None, left
+                    yield following, None, remaining_traces
 
-    start: Situation = (INITIAL, None, frozenset({"somebody before Canton"}))
-    found = reachable(start, successors)
-    assert any(tenant == "psi" for _, tenant, _ in found)
-    assert any(tenant == "cscs" for _, tenant, _ in found)
-    for state, tenant, traces in found:
+    start: Situation = (INITIAL, None, frozenset({"a tenant before Canton"}))
+    situations = reachable(start, successors)
+    assert any(tenant == "psi" for _, tenant, _ in situations)
+    assert any(tenant == "cscs" for _, tenant, _ in situations)
+    for state, tenant, traces in situations:
         assert tenant is None or traces == {tenant}, f"{state} of {tenant} has traces of {sorted(traces)}"
         assert state is not S.FREE or not traces
 

@@ -52,8 +52,8 @@ operators = st.sampled_from([",", "!", "&", "^", " , ", " !", "& ", "\t^\n"])
 
 @st.composite
 def expressions(draw: st.DrawFn) -> str:
-    first, *others = draw(st.lists(patterns, min_size=1, max_size=4))
-    return first + "".join(draw(operators) + other for other in others)
+    first, *other_patterns = draw(st.lists(patterns, min_size=1, max_size=4))
+    return first + "".join(draw(operators) + pattern for pattern in other_patterns)
 
 
 names = (
@@ -100,8 +100,8 @@ class TestExpand:
 
     @patient
     @given(expressions(), expressions())
-    def test_a_blank_is_a_union(self, left: str, right: str) -> None:
-        assert parse(f"{left} {right}") == parse(f"{left},{right}")
+    def test_a_blank_is_a_union(self, left_text: str, right: str) -> None:
+        assert parse(f"{left_text} {right}") == parse(f"{left_text},{right}")
 
     @patient
     @given(sets_of_names)
@@ -192,16 +192,16 @@ def cpu_seconds(some: list[str]) -> float:
 class TestNodeSet:
     @patient
     @given(sets_of_names, sets_of_names)
-    def test_is_a_set(self, left: set[str], right: set[str]) -> None:
-        a, b = NodeSet(frozenset(left)), NodeSet(frozenset(right))
-        assert set(a | b) == left | right
-        assert set(a & b) == left & right
-        assert set(a - b) == left - right
-        assert set(a ^ b) == left ^ right
-        assert (a <= b) == (left <= right)
-        assert (a == b) == (left == right)
-        assert len(a) == len(left)
-        assert all(name in a for name in left)
+    def test_is_a_set(self, left_set: set[str], right: set[str]) -> None:
+        a, b = NodeSet(frozenset(left_set)), NodeSet(frozenset(right))
+        assert set(a | b) == left_set | right
+        assert set(a & b) == left_set & right
+        assert set(a - b) == left_set - right
+        assert set(a ^ b) == left_set ^ right
+        assert (a <= b) == (left_set <= right)
+        assert (a == b) == (left_set == right)
+        assert len(a) == len(left_set)
+        assert all(name in a for name in left_set)
         assert "no-such-node" not in a
 
     def test_is_a_value(self) -> None:
@@ -312,9 +312,9 @@ class TestMistakes:
     def test_are_pointed_at(self, text: str, at: int, message: str) -> None:
         with pytest.raises(InvalidNodeset, match=message.replace("^", r"\^")) as caught:
             parse(text)
-        said, shown, caret = caught.value.message.split("\n")
-        assert "; " in said, "it says what to do next"
-        assert len(shown) == 2 + len(text)
+        explanation, excerpt, caret = caught.value.message.split("\n")
+        assert "; " in explanation, "it says what to do next"
+        assert len(excerpt) == 2 + len(text)
         assert caret.index("^") == 2 + at
         assert caught.value.details["position"] == at
         assert caught.value.message.isascii(), "safe on any terminal"
@@ -322,9 +322,9 @@ class TestMistakes:
     def test_in_a_long_text_only_the_surroundings_are_shown(self) -> None:
         with pytest.raises(InvalidNodeset) as caught:
             parse("n1," * 1000 + "{," + "n2," * 1000)
-        _, shown, caret = caught.value.message.split("\n")
-        assert shown[caret.index("^")] == "{"
-        assert len(shown) < 100
+        _, excerpt, caret = caught.value.message.split("\n")
+        assert excerpt[caret.index("^")] == "{"
+        assert len(excerpt) < 100
 
     @patient
     @given(st.text(max_size=30) | st.text("ab01[]-/,!&^@ .{é", max_size=12))
@@ -415,11 +415,11 @@ class TestKnown:
 
     @patient
     @given(sets_of_names, sets_of_names)
-    def test_nothing_is_dropped_in_silence(self, asked: set[str], known: set[str]) -> None:
-        nodeset = NodeSet(frozenset(asked))
-        if asked <= known:
-            check_known(nodeset, known)
+    def test_nothing_is_dropped_in_silence(self, requested: set[str], known_names: set[str]) -> None:
+        nodeset = NodeSet(frozenset(requested))
+        if requested <= known_names:
+            check_known(nodeset, known_names)
             return
         with pytest.raises(UnknownNodes) as caught:
-            check_known(nodeset, known)
-        assert set(expand(str(caught.value.details["nodes"]))) == asked - known
+            check_known(nodeset, known_names)
+        assert set(expand(str(caught.value.details["nodes"]))) == requested - known_names

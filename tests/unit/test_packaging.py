@@ -69,9 +69,9 @@ def set_up(folder: Path, *, uv: int = 0, config: str = "") -> tuple[str, list[st
     stub.write_text(STUB.format(log=log, venv=venv, uv=uv, config=config))
     stub.chmod(0o755)
     command = ["make", "--no-print-directory", "setup", f"PYTHON={stub}", f"VENV={venv}"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert not done.stderr
-    return done.stdout, log.read_text().splitlines()
+    process = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert not process.stderr
+    return process.stdout, log.read_text().splitlines()
 
 
 def test_the_first_set_up_says_what_it_does_and_how_long_it_takes(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_the_stored_form_is_pinned() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "other_plan",
     [
         replace(GOOD, kind="node.boot"),
         replace(GOOD, summary="another"),
@@ -173,8 +173,8 @@ def test_the_stored_form_is_pinned() -> None:
         changed(1, undo=Undo("set_power/1", {"power": "off"}, {"soft": True})),
     ],
 )
-def test_the_digest_covers_everything(other: Plan) -> None:
-    assert other.digest != GOOD.digest
+def test_the_digest_covers_everything(other_plan: Plan) -> None:
+    assert other_plan.digest != GOOD.digest
 
 
 def test_the_digest_does_not_depend_on_the_order_of_names() -> None:
@@ -187,19 +187,19 @@ def test_step_kinds_name_the_undo_too() -> None:
     assert Plan("nothing", "nothing to do", ()).step_kinds == ""
 
 
-@pytest.mark.parametrize("found", [0, 2, "1", None])
-def test_a_format_that_is_not_known_is_refused(found: Json) -> None:
-    stored = json.loads(PINNED_TEXT) | {"format": found}
-    with pytest.raises(InvalidPlan, match=f"has format {found}, this version reads format 1") as refusal:
-        from_json(json.dumps(stored))
-    assert refusal.value.details["found"] == found
+@pytest.mark.parametrize("format_value", [0, 2, "1", None])
+def test_a_format_that_is_not_known_is_refused(format_value: Json) -> None:
+    document = json.loads(PINNED_TEXT) | {"format": format_value}
+    with pytest.raises(InvalidPlan, match=f"has format {format_value}, this version reads format 1") as refusal:
+        from_json(json.dumps(document))
+    assert refusal.value.details["found"] == format_value
 
 
 def test_a_plan_without_a_format_is_refused() -> None:
-    stored = json.loads(PINNED_TEXT)
-    del stored["format"]
+    document = json.loads(PINNED_TEXT)
+    del document["format"]
     with pytest.raises(InvalidPlan, match="has format None"):
-        from_json(json.dumps(stored))
+        from_json(json.dumps(document))
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
@@ -258,10 +258,10 @@ def moves(node: str) -> st.SearchStrategy[Move]:
 def test_a_stored_plan_comes_back_as_it_was(plan: Plan) -> None:
     check(plan)
     text = canonical(to_json(plan))
-    again = from_json(text)
-    assert again == plan
-    assert again.digest == plan.digest
-    assert canonical(to_json(again)) == text
+    parsed = from_json(text)
+    assert parsed == plan
+    assert parsed.digest == plan.digest
+    assert canonical(to_json(parsed)) == text
 
 
 def chain(*undoable: bool) -> Plan:
@@ -316,10 +316,10 @@ def test_an_undo_step_says_what_to_do_and_may_not_be_interrupted_by_less_time() 
 
 def ancestors(plan: Plan) -> dict[int, set[int]]:
     """Of each step, everything it was built upon, however far down."""
-    found: dict[int, set[int]] = {}
+    by_step: dict[int, set[int]] = {}
     for step in plan.steps:  # drawn so that needs come first
-        found[step.n] = set(step.needs).union(*(found[need] for need in step.needs))
-    return found
+        by_step[step.n] = set(step.needs).union(*(by_step[need] for need in step.needs))
+    return by_step
 
 
 @st.composite
@@ -349,13 +349,13 @@ def test_a_step_is_undone_after_everything_built_upon_it(plan: Plan, acted: set[
     back = {-step.n: step for step in undo_steps(plan, frozenset(acted))}
     assert back.keys() == {step.n for step in plan.steps if step.undo and step.n in acted}
 
-    after: dict[int, set[int]] = {}
+    dependants: dict[int, set[int]] = {}
 
     def waits_for(n: int) -> set[int]:
-        if n not in after:
+        if n not in dependants:
             direct = {-need for need in back[n].needs}
-            after[n] = direct.union(*(waits_for(need) for need in direct))
-        return after[n]
+            dependants[n] = direct.union(*(waits_for(need) for need in direct))
+        return dependants[n]
 
     below = ancestors(plan)
     for n in back:

@@ -85,7 +85,9 @@ def test_roles_hold_what_the_design_says(line: str) -> None:
     role, permission, *expected = line.split()
     home = None if BUILTIN[role].scope is RoleScope.PROVIDER else "psi"
     who = person(granted(role, home))
-    assert [allowed(who, permission, place) for place in ("psi", "cscs", None)] == [each == "Y" for each in expected]
+    assert [allowed(who, permission, place) for place in ("psi", "cscs", None)] == [
+        letter == "Y" for letter in expected
+    ]
 
 
 def test_no_tenants_role_holds_what_is_the_providers() -> None:
@@ -105,7 +107,7 @@ def test_an_auditor_changes_nothing() -> None:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Roles, Principal]:
-    """Built-in and custom roles, and somebody bound to some, perhaps where they do not fit or no longer."""
+    """Built-in and custom roles, and a person with bindings, some of which do not fit their role or have ended."""
     names = st.frozensets(st.sampled_from(sorted(PERMISSIONS)), max_size=12)
     own = {
         f"own-{n}": Role(f"own-{n}", draw(st.sampled_from(RoleScope)), "", draw(names))
@@ -114,9 +116,9 @@ def worlds(draw: st.DrawFn) -> tuple[Roles, Principal]:
     roles = {**BUILTIN, **own}
     places = st.one_of(st.none(), st.sampled_from(TENANTS))
     ends = st.one_of(st.none(), st.integers(NOW - 2, NOW + 2))
-    chosen = st.sampled_from([*roles, "no-such-role"])
-    held = draw(st.lists(st.tuples(chosen, places, ends), max_size=5))
-    return roles, person(*(granted(role, place, end, roles) for role, place, end in held))
+    role_names = st.sampled_from([*roles, "no-such-role"])
+    bindings = draw(st.lists(st.tuples(role_names, places, ends), max_size=5))
+    return roles, person(*(granted(role, place, end, roles) for role, place, end in bindings))
 
 
 PLACES = (*TENANTS, "none", None)
@@ -125,11 +127,11 @@ PLACES = (*TENANTS, "none", None)
 @given(worlds(), st.sampled_from(sorted(PERMISSIONS)))
 def test_the_filter_and_the_decision_agree(world: tuple[Roles, Principal], permission: str) -> None:
     roles, who = world
-    found = scope(who, permission, NOW)
+    visible = scope(who, permission, NOW)
     for place in PLACES:
         decision = decide(who, Question(permission, place), roles, NOW)
-        assert decision.allowed == found.admits(place), (place, decision)
-    assert found.is_empty == (not any(found.admits(place) for place in (*TENANTS, None)))
+        assert decision.allowed == visible.admits(place), (place, decision)
+    assert visible.is_empty == (not any(visible.admits(place) for place in (*TENANTS, None)))
 
 
 @given(st.sampled_from(sorted(PERMISSIONS)), st.sampled_from(PLACES))
@@ -143,20 +145,20 @@ def test_without_bindings_there_is_nothing(permission: str, place: str | None) -
 def test_a_binding_never_reaches_beyond_its_role_or_its_tenant(world: tuple[Roles, Principal]) -> None:
     roles, who = world
     for binding in who.bindings:
-        known = roles.get(binding.role)
-        misfit = known is None or (known.scope is RoleScope.TENANT) != (binding.tenant is not None)
+        role = roles.get(binding.role)
+        misfit = role is None or (role.scope is RoleScope.TENANT) != (binding.tenant is not None)
         for permission in PERMISSIONS:
             reached = [place for place in PLACES if reaches(binding, permission, place)]
             assert not (misfit and reached)
-            assert not reached or (known is not None and permission in known.permissions)
+            assert not reached or (role is not None and permission in role.permissions)
 
 
 @given(worlds(), worlds(), st.sampled_from((*TENANTS, None)))
 def test_what_may_be_handed_on_gives_nobody_more(
-    world: tuple[Roles, Principal], other: tuple[Roles, Principal], place: str | None
+    world: tuple[Roles, Principal], second_world: tuple[Roles, Principal], place: str | None
 ) -> None:
     _, giver = world
-    for role in other[0].values():
+    for role in second_world[0].values():
         if missing(giver, Rights(role.permissions, place, NOW + 1)):
             continue
         handed = bind({role.name: role}, role.name, place, Source.GRANT)
@@ -237,7 +239,7 @@ def test_a_role_of_the_configuration_is_what_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "role_scope", "permissions", "error", "said"),
+    ("name", "role_scope", "permissions", "error", "message"),
     [
         ("auditor", "provider", ["node.read"], InvalidSetting, "built in"),
         ("own", "everywhere", ["node.read"], InvalidSetting, "provider or tenant"),
@@ -246,11 +248,11 @@ def test_a_role_of_the_configuration_is_what_it_says() -> None:
     ],
 )
 def test_a_wrong_role_is_refused_with_what_to_write(
-    name: str, role_scope: str, permissions: list[str], error: type[Invalid], said: str
+    name: str, role_scope: str, permissions: list[str], error: type[Invalid], message: str
 ) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as refusal:
         custom(name, role_scope, "", permissions)
-    assert said in refused.value.message
+    assert message in refusal.value.message
 
 
 def test_an_unknown_permission_is_refused_with_the_nearest() -> None:

@@ -42,18 +42,21 @@ def test_tables_are_even(name: str) -> None:
 class Area:
     """A rectangle of the figure."""
 
-    left: float
+    left_edge: float
     top: float
     right: float
     bottom: float
 
-    def overlaps(self, other: Area) -> bool:
+    def overlaps(self, area: Area) -> bool:
         return (
-            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+            self.left_edge < area.right
+            and area.left_edge < self.right
+            and self.top < area.bottom
+            and area.top < self.bottom
         )
 
     def touches(self, x: float, y: float) -> bool:
-        return self.left <= x <= self.right and self.top <= y <= self.bottom
+        return self.left_edge <= x <= self.right and self.top <= y <= self.bottom
 
 
 @dataclass(frozen=True)
@@ -76,16 +79,16 @@ class Figure:
         self.labels: list[Area] = []
         pending: Area | None = None
         for element in ElementTree.fromstring(text):  # noqa: S314 (our own text)
-            shown = element.get("class", "")
-            if shown.startswith("state"):
+            classes = element.get("class", "")
+            if classes.startswith("state"):
                 x, y, width, height = (float(element.get(key, "")) for key in ("x", "y", "width", "height"))
                 pending = Area(x, y, x + width, y + height)
-            elif shown == "name" and pending:
+            elif classes == "name" and pending:
                 self.boxes[element.text or ""] = pending
-            elif shown == "arrow":
+            elif classes == "arrow":
                 numbers = [float(number) for number in re.findall(r"[\d.]+", element.get("d", ""))]
                 self.arrows.append(Drawn(list(zip(numbers[::2], numbers[1::2], strict=True)), []))
-            elif shown == "label":
+            elif classes == "label":
                 self.labels.append(self._area(element))
                 if not self.boxes:
                     self.arrows[-1].words.extend((element.text or "").split(", "))
@@ -95,8 +98,8 @@ class Figure:
         """Where a label is, in a wide font: DejaVu Sans at 13 px takes about 6.8 px for a character."""
         x, y = float(label.get("x", "")), float(label.get("y", ""))
         width = 6.8 * len(label.text or "")
-        left = x - width * {"start": 0, "middle": 0.5, "end": 1}[label.get("text-anchor", "start")]
-        return Area(left, y - 10, left + width, y + 3)
+        left_edge = x - width * {"start": 0, "middle": 0.5, "end": 1}[label.get("text-anchor", "start")]
+        return Area(left_edge, y - 10, left_edge + width, y + 3)
 
     def box_at(self, point: tuple[float, float]) -> str:
         (name,) = (name for name, box in self.boxes.items() if box.touches(*point))
@@ -109,12 +112,14 @@ def figure() -> Figure:
 
 
 def test_the_figure_shows_every_event_that_moves_a_node(figure: Figure) -> None:
-    shown = {
+    drawn_events = {
         (figure.box_at(arrow.points[0]), word, figure.box_at(arrow.points[-1]))
         for arrow in figure.arrows
         for word in arrow.words
     }
-    assert shown == {(row.state, row.event, row.next_state) for row in TRANSITIONS if row.state != row.next_state}
+    assert drawn_events == {
+        (row.state, row.event, row.next_state) for row in TRANSITIONS if row.state != row.next_state
+    }
     assert set(figure.boxes) == set(NodeState)
 
 
@@ -134,7 +139,7 @@ def test_no_label_lies_on_a_state_a_line_or_another_label(figure: Figure) -> Non
     assert not [(a, b) for a, b in combinations(figure.labels, 2) if a.overlaps(b)]
     assert not [(a, b) for a in figure.labels for b in [*figure.boxes.values(), *lines] if a.overlaps(b)]
     page = Area(0, 0, reference.WIDTH, reference.HEIGHT)
-    assert all(page.touches(a.left, a.top) and page.touches(a.right, a.bottom) for a in figure.labels)
+    assert all(page.touches(a.left_edge, a.top) and page.touches(a.right, a.bottom) for a in figure.labels)
 
 
 def test_an_arrow_that_nobody_laid_out_is_refused() -> None:

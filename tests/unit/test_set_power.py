@@ -37,13 +37,13 @@ class Service:
         self.switched.append((to, list(nodes)))
         if self.away:
             raise TemporaryFailure("no answer")
-        refused = {node: self.refuses[node] for node in nodes if node in self.refuses}
-        self.power |= dict.fromkeys(set(nodes) - refused.keys(), to)
-        return refused
+        refusals = {node: self.refuses[node] for node in nodes if node in self.refuses}
+        self.power |= dict.fromkeys(set(nodes) - refusals.keys(), to)
+        return refusals
 
 
 def leased() -> None:
-    """Nobody else may act."""
+    """A guard that lets every act pass."""
 
 
 def taken_over() -> None:
@@ -65,8 +65,8 @@ def test_one_question_for_a_batch() -> None:
     service = Service(a="on", b="off", c="unknown")
     service.power["d"] = failure = PermanentFailure("no such node")
     calls = [call(n, target) for n, target in enumerate("abcde", 1)]
-    seen = asyncio.run(SetPower({"power@alps": service}).observe(calls))
-    assert seen == {
+    sightings = asyncio.run(SetPower({"power@alps": service}).observe(calls))
+    assert sightings == {
         1: {"power": "on"},
         2: {"power": "off"},
         3: {"power": "unknown"},
@@ -125,9 +125,9 @@ def test_each_site_has_its_own_service() -> None:
 def test_a_service_that_nobody_configured_is_refused_with_what_to_set(method: str) -> None:
     service = Service(a="off")
     kind = SetPower({"power@alps": service})
-    refused = asyncio.run(getattr(kind, method)([call(1, "a", device="power@ault"), call(2, "b", device="power@ault")]))
-    assert refused.keys() == {1, 2}
-    assert isinstance(refused[1], PermanentFailure)
-    assert "no power service is set up for site ault" in refused[1].message
-    assert "knows power@alps: set power in [sites.ault]" in refused[1].cause
+    refusal = asyncio.run(getattr(kind, method)([call(1, "a", device="power@ault"), call(2, "b", device="power@ault")]))
+    assert refusal.keys() == {1, 2}
+    assert isinstance(refusal[1], PermanentFailure)
+    assert "no power service is set up for site ault" in refusal[1].message
+    assert "knows power@alps: set power in [sites.ault]" in refusal[1].cause
     assert (service.asked, service.switched) == ([], [])

@@ -46,12 +46,12 @@ def load(path: Path | None = None, /, listen: str | None = None, **environment: 
 
 
 def mistakes(path: Path | None = None, /, **environment: str) -> list[str]:
-    with pytest.raises(InvalidSetting) as refused:
+    with pytest.raises(InvalidSetting) as refusal:
         load(path, **environment)
-    found = refused.value.details["mistakes"]
-    assert isinstance(found, list)
-    assert all(mistake in refused.value.message for mistake in found)
-    return found
+    reported = refusal.value.details["mistakes"]
+    assert isinstance(reported, list)
+    assert all(mistake in refusal.value.message for mistake in reported)
+    return reported
 
 
 def test_a_usual_file_that_cannot_be_looked_for_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -63,12 +63,12 @@ def test_a_usual_file_that_cannot_be_looked_for_is_said(monkeypatch: pytest.Monk
 
 
 def test_without_anything_it_suits_a_laptop() -> None:
-    found = load(XDG_STATE_HOME="/state")
-    assert found.database == "sqlite:////state/canton/canton.db"
-    assert found.api.listen == Address("127.0.0.1", 8700)
-    assert (found.api.body_limit, found.api.timeout, found.api.proxies) == (1 << 20, 30.0, ())
-    assert not found.embedded_issuer.enabled
-    assert (found.issuers, found.roles, found.sites) == ({}, {}, {})
+    settings = load(XDG_STATE_HOME="/state")
+    assert settings.database == "sqlite:////state/canton/canton.db"
+    assert settings.api.listen == Address("127.0.0.1", 8700)
+    assert (settings.api.body_limit, settings.api.timeout, settings.api.proxies) == (1 << 20, 30.0, ())
+    assert not settings.embedded_issuer.enabled
+    assert (settings.issuers, settings.roles, settings.sites) == ({}, {}, {})
 
 
 def test_a_relative_state_folder_is_ignored() -> None:
@@ -103,7 +103,7 @@ def test_where_each_value_came_from_is_known(write: Write) -> None:
 
 
 def test_a_whole_file(write: Write) -> None:
-    found = load(
+    settings = load(
         write("""
             database = "postgresql://canton@db/canton"
             [api]
@@ -129,17 +129,21 @@ def test_a_whole_file(write: Write) -> None:
             latency = 0.25
         """)
     )
-    assert str(found.api.listen) == "[::1]:8700"
-    assert (found.api.body_limit, found.api.timeout, found.api.proxies) == (2 << 20, 60.0, ("10.0.0.0/8", "::1"))
-    assert found.issuers["cscs"].url == "https://login.example.org/realms/hpc/"
-    assert found.issuers["cscs"].rules == ({"claim": "groups", "match": "/admins", "role": "provider-admin"},)
-    assert found.issuers["cscs"].client_id == "canton"
-    assert found.roles["switcher"].permissions == ("node.power",)
-    assert (found.sites["alps"].folder, found.sites["alps"].latency) == (Path("/srv/alps"), 0.25)
+    assert str(settings.api.listen) == "[::1]:8700"
+    assert (settings.api.body_limit, settings.api.timeout, settings.api.proxies) == (
+        2 << 20,
+        60.0,
+        ("10.0.0.0/8", "::1"),
+    )
+    assert settings.issuers["cscs"].url == "https://login.example.org/realms/hpc/"
+    assert settings.issuers["cscs"].rules == ({"claim": "groups", "match": "/admins", "role": "provider-admin"},)
+    assert settings.issuers["cscs"].client_id == "canton"
+    assert settings.roles["switcher"].permissions == ("node.power",)
+    assert (settings.sites["alps"].folder, settings.sites["alps"].latency) == (Path("/srv/alps"), 0.25)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('databse = "x"', 'line 1: there is no setting "databse"; did you mean "database"?'),
         ('[api]\n\nlistn = "x:1"', 'line 3: there is no setting "api.listn"; did you mean "api.listen"?'),
@@ -166,13 +170,13 @@ def test_a_whole_file(write: Write) -> None:
         ('[embedded_issuer]\nenabled = "yes"', "write true or false"),
     ],
 )
-def test_a_mistake_in_the_file_names_line_and_remedy(write: Write, text: str, said: str) -> None:
+def test_a_mistake_in_the_file_names_line_and_remedy(write: Write, text: str, message: str) -> None:
     path = write(text)
-    assert any(str(path) in mistake and said in mistake for mistake in mistakes(path))
+    assert any(str(path) in mistake and message in mistake for mistake in mistakes(path))
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value", "message"),
     [
         ("CANTON_DATABASES", "x", "there is no environment variable CANTON_DATABASES; did you mean CANTON_DATABASE?"),
         ("CANTON_API_LISTENS", "x", "did you mean CANTON_API_LISTEN?"),
@@ -184,9 +188,9 @@ def test_a_mistake_in_the_file_names_line_and_remedy(write: Write, text: str, sa
         ("CANTON_EMBEDDED_ISSUER_ENABLED", "1", "write true or false"),
     ],
 )
-def test_a_mistake_in_the_environment_is_told(variable: str, value: str, said: str) -> None:
+def test_a_mistake_in_the_environment_is_told(variable: str, value: str, message: str) -> None:
     [mistake] = mistakes(None, **{variable: value})
-    assert said in mistake
+    assert message in mistake
 
 
 @pytest.mark.parametrize(
@@ -197,9 +201,9 @@ def test_other_variables_are_nobodys_mistake(name: str) -> None:
 
 
 def test_lists_and_flags_come_from_the_environment_too() -> None:
-    found = load(None, CANTON_API_PROXIES="10.0.0.1, 10.1.0.0/16", CANTON_EMBEDDED_ISSUER_ENABLED="true")
-    assert found.api.proxies == ("10.0.0.1", "10.1.0.0/16")
-    assert found.embedded_issuer.enabled
+    settings = load(None, CANTON_API_PROXIES="10.0.0.1, 10.1.0.0/16", CANTON_EMBEDDED_ISSUER_ENABLED="true")
+    assert settings.api.proxies == ("10.0.0.1", "10.1.0.0/16")
+    assert settings.embedded_issuer.enabled
 
 
 def test_all_mistakes_are_told_at_once(write: Write) -> None:
@@ -208,7 +212,7 @@ def test_all_mistakes_are_told_at_once(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('[api]\ntls_key = "/k.pem"', "of api.tls_certificate and api.tls_key only one is set"),
         ('[sites.alps]\npower = "demo"', "sites.alps has power = demo and no folder"),
@@ -218,12 +222,12 @@ def test_all_mistakes_are_told_at_once(write: Write) -> None:
         ('[policy]\ntoken_ttl = "2d"\ntoken_ttl_limit = "1d"', "policy.token_ttl is longer"),
     ],
 )
-def test_values_that_do_not_go_together_are_refused(write: Write, text: str, said: str) -> None:
-    assert said in " ".join(mistakes(write(text)))
+def test_values_that_do_not_go_together_are_refused(write: Write, text: str, message: str) -> None:
+    assert message in " ".join(mistakes(write(text)))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[policy]\ntwo_person = ['tenant.delet']", 'did you mean "tenant.delete"?'),
         ("[policy]\ntwo_person = ['tenant.read']", "not a permission to change something"),
@@ -243,14 +247,14 @@ def test_values_that_do_not_go_together_are_refused(write: Write, text: str, sai
         ("[api]\ntls_key = '/nowhere.pem'\ntls_certificate = '/nowhere.pem'", "cannot read /nowhere.pem"),
     ],
 )
-def test_a_check_finds_what_no_single_value_shows(write: Write, text: str, said: str) -> None:
-    with pytest.raises(InvalidSetting) as refused:
+def test_a_check_finds_what_no_single_value_shows(write: Write, text: str, message: str) -> None:
+    with pytest.raises(InvalidSetting) as refusal:
         wiring.check(load(write(text)))
-    assert said in refused.value.message
+    assert message in refusal.value.message
 
 
 @pytest.mark.parametrize(
-    ("users", "said"),
+    ("users", "message"),
     [
         ("[users.alice]\npasword = 'x'", 'did you mean "password"?'),
         ("[users.alice]\npassword = 'x'\nroles = 'admin'", "roles must be a list of texts"),
@@ -259,12 +263,14 @@ def test_a_check_finds_what_no_single_value_shows(write: Write, text: str, said:
         ("[users", "is not TOML"),
     ],
 )
-def test_the_file_of_the_embedded_issuers_users_is_checked(write: Write, tmp_path: Path, users: str, said: str) -> None:
+def test_the_file_of_the_embedded_issuers_users_is_checked(
+    write: Write, tmp_path: Path, users: str, message: str
+) -> None:
     (tmp_path / "users.toml").write_text(users)
-    chosen = load(write(f"[embedded_issuer]\nenabled = true\nusers = '{tmp_path / 'users.toml'}'"))
-    with pytest.raises(InvalidSetting) as refused:
-        wiring.check(chosen)
-    assert said in refused.value.message
+    settings = load(write(f"[embedded_issuer]\nenabled = true\nusers = '{tmp_path / 'users.toml'}'"))
+    with pytest.raises(InvalidSetting) as refusal:
+        wiring.check(settings)
+    assert message in refusal.value.message
 
 
 def test_a_file_that_is_not_there_or_no_toml_is_refused(tmp_path: Path, write: Write) -> None:
@@ -329,12 +335,12 @@ def test_plain_passwords_are_for_their_owner_alone(
     path = tmp_path / "users.toml"
     path.write_text(users)
     path.chmod(mode)
-    chosen = load(write(f"[embedded_issuer]\nenabled = true\nusers = '{path}'"))
+    settings = load(write(f"[embedded_issuer]\nenabled = true\nusers = '{path}'"))
     if advice is None:
-        wiring.check(chosen)
+        wiring.check(settings)
         return
     with pytest.raises(InvalidSetting) as refusal:
-        wiring.check(chosen)
+        wiring.check(settings)
     assert f"{advice}{path}" in refusal.value.message
     assert f"{mode:04o}" in refusal.value.message
     assert "choose your own" not in refusal.value.message
@@ -355,12 +361,12 @@ def test_a_file_with_a_secret_is_for_its_owner_and_group(
         "secret_file": f"[sites.alps]\npower = 'csm'\nurl = 'https://x'\nsecret_file = '{path}'",
         "tls_key": f"[api]\ntls_key = '{path}'\ntls_certificate = '{path}'",
     }[kind]
-    chosen = load(write(f"{text}\n[issuers.c]\nurl = 'https://l'"))
+    settings = load(write(f"{text}\n[issuers.c]\nurl = 'https://l'"))
     if good:
-        wiring.check(chosen)
+        wiring.check(settings)
         return
     with pytest.raises(InvalidSetting) as refusal:
-        wiring.check(chosen)
+        wiring.check(settings)
     assert kind in refusal.value.message
     assert f"(mode {mode:04o}); run: chmod o-rwx,g-w {path}" in refusal.value.message
 

@@ -73,9 +73,9 @@ def test_what_belongs_together_carries_one_id_also_in_threads(stream: io.StringI
         log.info("outside")
 
     asyncio.run(both())
-    found = [(line.get("operation"), line["event"]) for line in lines(stream)]
-    assert sorted(found[:-1]) == sorted((op, text) for op in ("op_1", "op_2") for text in ("begun", "in a thread"))
-    assert found[-1] == (None, "outside")
+    logged = [(line.get("operation"), line["event"]) for line in lines(stream)]
+    assert sorted(logged[:-1]) == sorted((op, text) for op in ("op_1", "op_2") for text in ("begun", "in a thread"))
+    assert logged[-1] == (None, "outside")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ class Door:
         return bearer(self.log_in(username)["access_token"])
 
     def side(self, switch: str, body: Any = None) -> Any:
-        return self.site.mesh.ask("keycloak", "POST", f"/side/{switch}", body or {}).json()
+        return self.site.mesh.ask("keycloak", "POST", f"/control/{switch}", body or {}).json()
 
     def minted(self, **claims: Any) -> str:
         token: str = self.side("mint", claims)["token"]

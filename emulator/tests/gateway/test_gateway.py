@@ -193,7 +193,7 @@ def test_tokens_of_master_are_for_the_administration_alone(door: Door) -> None:
 
 def test_the_side_channel_of_keycloak_is_no_path_of_the_gateway(door: Door) -> None:
     admin = door.token("admin")
-    for target in ("/keycloak/../side/mint", "/keycloak/side/mint", "/side/mint"):
+    for target in ("/keycloak/../control/mint", "/keycloak/control/mint", "/control/mint"):
         found = door.find("POST", target, admin)
         assert found.status == 404 if isinstance(found, Reply) else door.site.ask(*found).status == 404
 

@@ -264,7 +264,7 @@ values = st.recursive(
 
 @pytest.mark.parametrize("service", SERVICES)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@example(method="GET", target="/apis/smd/../../keycloak/%2e%2e/side/rotate", query="", body=None)
+@example(method="GET", target="/apis/smd/../../keycloak/%2e%2e/control/rotate", query="", body=None)
 @given(
     method=st.sampled_from(["GET", "HEAD", "PUT", "PATCH", "OPTIONS", "TRACE", "LOCK", "PROPFIND"]),
     target=targets,

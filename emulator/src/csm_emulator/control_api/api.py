@@ -149,7 +149,7 @@ class ControlApi:
     async def _keycloak(self, call: Call) -> Reply:
         """Switches of Keycloak: ``rotate`` and ``drop`` signing keys, change ``settings``, ``mint`` any token."""
         switch = call.path.removeprefix("/keycloak/")
-        reply = self._running.site.ask("keycloak", Call("POST", f"/side/{switch}", body=call.body))
+        reply = self._running.site.ask("keycloak", Call("POST", f"/control/{switch}", body=call.body))
         self._running.gateway.tokens.forget()
         return reply
 

@@ -1,3 +1,4 @@
-"""One package for each service, named after it. Its ``routes`` module has ``create_service(context)``, which returns an
-``EmulatedService``. Services never import one another: they send requests over the mesh, as the real services do.
+"""One folder for each service, named as the service. Its ``routes.py`` has ``create_service(context)``, which returns
+the ``EmulatedService``. Services never import one another: they send requests over the mesh, as the real services do,
+with the clients of ``csm_emulator.clients``.
 """

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from csm_emulator.clients.s3 import S3Client
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.transport.call import JSON, Reply
-from csm_emulator.transport.s3_client import S3Client
 from service_client import reopen
 from services.bos.bos_client import UP, Beside, Bos
 

@@ -11,7 +11,7 @@ import pytest
 from csm_emulator.cluster.pods import Exec
 from csm_emulator.nodes.terminals import UNWATCHED
 from csm_emulator.seed_data.secrets import node_password
-from csm_emulator.services.console_operator.assignments import CONTAINER, Monitoring
+from csm_emulator.services.console_operator.assignments import CONTAINER, ConsoleAssignments
 from csm_emulator.site import Site
 from service_client import open_site
 
@@ -37,7 +37,7 @@ def run(site: Site, argv: list[str], read: Callable[[], Awaitable[bytes]] | None
         written.append(data)
 
     async def talk() -> int:
-        pod = Monitoring(site.context).pod_of(NODE)
+        pod = ConsoleAssignments(site.context).pod_of(NODE)
         assert pod is not None
         asked = Exec(pod, CONTAINER, argv, False, read or nothing, write, write)
         return await site.context.cluster.programs["console-node"](asked)

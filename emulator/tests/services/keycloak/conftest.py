@@ -51,7 +51,7 @@ class Visitor:
         return found
 
     def side(self, switch: str, body: Any = None) -> Reply:
-        return self.site.mesh.ask("keycloak", "POST", f"/side/{switch}", {} if body is None else body)
+        return self.site.mesh.ask("keycloak", "POST", f"/control/{switch}", {} if body is None else body)
 
 
 def claims(token: str, part: int = 1) -> dict[str, Any]:

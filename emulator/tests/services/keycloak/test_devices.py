@@ -159,7 +159,7 @@ def test_codes_that_nobody_got(visitor: Visitor, code: str) -> None:
 def test_devices_are_forgotten_when_there_are_too_many_or_keycloak_restarts(
     alone: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(devices, "MOST", 2)
+    monkeypatch.setattr(devices, "MAX_DEVICES", 2)
     begun = [_begin(alone) for _ in range(3)]
     assert error(_poll(alone, begun[0]))[1] == "invalid_grant"
     assert error(_poll(alone, begun[2]))[1] == "authorization_pending"

@@ -287,7 +287,7 @@ def test_sessions_and_keys_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_the_oldest_sessions_end_when_there_are_too_many(alone: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(realm_module, "MOST_SESSIONS", 3)
+    monkeypatch.setattr(realm_module, "MAX_SESSIONS", 3)
     answers = [alone.log_in() for _ in range(4)]
     form = {"grant_type": "refresh_token", "client_id": "shasta"}
     assert error(alone.token(**form, refresh_token=answers[0]["refresh_token"]))[2] == "Session not active"
@@ -312,5 +312,5 @@ def test_rotation(alone: Visitor) -> None:
 
 def test_the_side_channel_is_for_the_mesh_alone(visitor: Visitor) -> None:
     for switch in ("rotate", "drop", "settings", "mint"):
-        assert visitor.call("POST", f"/side/{switch}", b"{}").status == 404
+        assert visitor.call("POST", f"/control/{switch}", b"{}").status == 404
         assert visitor.side(switch, []).status in (200, 409)

@@ -147,7 +147,7 @@ def test_no_such_transition(pcs: Pcs, method: str, text: str, status: int, detai
 
 
 def test_so_many_ended_records_are_kept(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST", 2)
+    monkeypatch.setattr(records, "MAX_ENDED", 2)
     started = []
     for _ in range(3):
         started.append(pcs.start("on", UP))
@@ -158,7 +158,11 @@ def test_so_many_ended_records_are_kept(pcs: Pcs, monkeypatch: pytest.MonkeyPatc
 
 def test_long_texts_are_cut_when_a_record_is_large() -> None:
     one = {"xname": UP, "taskStatusDescription": "d" * 40, "error": "e" * 200}
-    assert records._cut([one] * 10) == [one] * 10
-    assert records._cut([one] * 10_000)[0] == {**one, "taskStatusDescription": "...", "error": "e" * 130 + "..."}
+    assert records._within_size([one] * 10) == [one] * 10
+    assert records._within_size([one] * 10_000)[0] == {
+        **one,
+        "taskStatusDescription": "...",
+        "error": "e" * 130 + "...",
+    }
     short = {"xname": UP, "taskStatusDescription": "d" * 140}
-    assert records._cut([short] * 10_000)[0] == {**short, "taskStatusDescription": "d" * 130 + "..."}
+    assert records._within_size([short] * 10_000)[0] == {**short, "taskStatusDescription": "d" * 130 + "..."}

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from csm_emulator.clients.s3 import S3Client, S3Unavailable
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data import images
 from csm_emulator.site import Site
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import ConnectionAborted
-from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from service_client import open_site, reopen
 from services.s3.s3_caller import Caller, header
 

@@ -7,9 +7,9 @@ from base64 import b64encode
 
 import pytest
 
+from csm_emulator.clients.s3 import S3Client, S3Unavailable
 from csm_emulator.services.s3.objects.checksums import ALGORITHMS, checksum
 from csm_emulator.services.s3.objects.read import LARGEST_UNSTREAMED
-from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from service_client import GARBAGE
 from services.s3.s3_caller import Caller, code, header, texts, whole
 

@@ -7,9 +7,9 @@ import re
 from typing import Any
 from urllib.parse import urlparse
 
+from csm_emulator.clients.s3 import S3Client, S3Unavailable
 from csm_emulator.records import Record
 from csm_emulator.services.bos.failures import Failure, failure_of, s3_failure
-from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 
 _KIND = "application/vnd.cray.image."
 KERNEL, INITRD = f"{_KIND}kernel", f"{_KIND}initrd"

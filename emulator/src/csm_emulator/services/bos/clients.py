@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import responses
+from typing import TypeVar
 from urllib.parse import quote
 
+from csm_emulator.clients.hsm import PARTITIONS, Component, HsmClient, HsmResponse
 from csm_emulator.records import Json, Record
 from csm_emulator.services.bos.components.records import configuration_of
 from csm_emulator.services.bos.failures import API_ERROR, HSM_ERROR, PCS_ERROR, Failure, failure_of
 from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
+T = TypeVar("T")
 _HOSTS = {"smd": "cray-smd", "bss": "cray-bss", "cfs": "cray-cfs-api", "pcs": "cray-power-control", "ims": "cray-ims"}
 _ERRORS = {"smd": HSM_ERROR, "pcs": PCS_ERROR}
-_COMPONENTS = "/hsm/v2/State/Components"
 _CFS_GET, _CFS_PATCH = 200, 1000
 """So many components are named in one request."""
 DEADLINE_MINUTES = 1
@@ -24,6 +26,7 @@ DEADLINE_MINUTES = 1
 class Neighbours:
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
+        self._hsm = HsmClient(mesh)
 
     def _ask(self, service: str, method: str, path: str, body: Json = NO_BODY) -> Reply:
         reply = self._mesh.ask(service, method, path, body)
@@ -38,13 +41,13 @@ class Neighbours:
 
     def nodes(self) -> set[str]:
         """All that HSM knows."""
-        found = self._json("smd", "GET", _COMPONENTS)["Components"] or ()
-        return {component["ID"] for component in found if component.get("Type") == "Node"}
+        components = _checked(self._hsm.components())
+        return {component["ID"] for component in components if component.get("Type") == "Node"}
 
     def roles(self) -> dict[str, set[str]]:
         """By role, and by role and sub-role."""
         found: defaultdict[str, set[str]] = defaultdict(set)
-        for component in self._json("smd", "GET", _COMPONENTS)["Components"] or ():
+        for component in _checked(self._hsm.components()):
             role = component.get("Role", "")
             if "Role" in component:
                 found[role].add(component["ID"])
@@ -53,24 +56,20 @@ class Neighbours:
         return dict(found)
 
     def groups(self) -> dict[str, set[str]]:
-        return _members(self._json("smd", "GET", "/hsm/v2/groups"), "label")
+        return {group.name: set(group.members) for group in _checked(self._hsm.groups())}
 
     def partitions(self) -> dict[str, set[str]]:
-        return _members(self._json("smd", "GET", "/hsm/v2/partitions"), "name")
+        return {partition.name: set(partition.members) for partition in _checked(self._hsm.groups(PARTITIONS))}
 
     def locked(self) -> set[str]:
-        found = self._json("smd", "GET", "/hsm/v2/locks/status?type=Node&locked=True")
-        return {component["ID"] for component in found.get("Components") or ()}
+        return {component["ID"] for component in _checked(self._hsm.lock_status("type=Node&locked=True"))}
 
-    def hsm_components(self, names: Iterable[str], *, only_enabled: bool = False) -> list[Record]:
-        """Those of them that HSM has."""
-        asked: Record = {"ComponentIDs": list(names)}
-        if not asked["ComponentIDs"]:
+    def hsm_components(self, names: Iterable[str], *, only_enabled: bool = False) -> list[Component]:
+        """Those of the named components that HSM has."""
+        xnames = list(names)
+        if not xnames:
             return []
-        if only_enabled:
-            asked["enabled"] = ["True"]
-        found: list[Record] = self._json("smd", "POST", f"{_COMPONENTS}/Query", asked)["Components"] or []
-        return found
+        return _checked(self._hsm.query_components(xnames, {"enabled": ["True"]} if only_enabled else {}))
 
     # PCS
 
@@ -153,6 +152,16 @@ class Neighbours:
             raise _refusal(reply, "ims", "PATCH", path)
 
 
+def _checked(response: HsmResponse[T]) -> T:
+    """The value of an answer of HSM."""
+    if not response.ok:
+        raise _refusal(response.reply, "smd", response.method, response.path)
+    try:
+        return response.value()
+    except ValueError as error:
+        raise failure_of(error) from None
+
+
 def _read(reply: Reply) -> Json:
     try:
         return reply.json()
@@ -174,10 +183,6 @@ def batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     step = size or max(len(items), 1)
     for start in range(0, len(items), step):
         yield items[start : start + step]
-
-
-def _members(listed: Iterable[Record], name: str) -> dict[str, set[str]]:
-    return {each[name]: set((each.get("members") or {}).get("ids") or ()) for each in listed or ()}
 
 
 def _query(page: Mapping[str, Json]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from csm_emulator.clients.s3 import S3Client
 from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.bos.boot_images import Images
@@ -15,7 +16,6 @@ from csm_emulator.services.bos.sessions.status import SessionStatus
 from csm_emulator.services.bos.sessions.table import SessionStore
 from csm_emulator.services.bos.sessions.templates import TemplateStore
 from csm_emulator.services.bos.tenants import Tenants
-from csm_emulator.transport.s3_client import S3Client
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from csm_emulator.clients import tapms as tapms_client
 from csm_emulator.dialects.connexion import Parameter, Refused, internal_error
 from csm_emulator.records import Json
 from csm_emulator.services.bos.errors import invalid_tenant
 from csm_emulator.services.bos.failures import Failure
-from csm_emulator.transport import tapms_client
 from csm_emulator.transport.call import Call
 from csm_emulator.transport.mesh import Mesh
 
@@ -66,6 +66,6 @@ class Tenants:
         except ValueError:
             record = None
         if not isinstance(record, dict):
-            url = f"http://cray-tapms{tapms_client.path_of(tenant)}"
+            url = f"http://cray-tapms{tapms_client.tenant_path(tenant)}"
             raise Failure(_HTTP_ERROR, f"{reply.status} Server Error for url: {url}")
         return record

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from csm_emulator.clients.hsm import HsmClient, HsmResponse
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
 from csm_emulator.records import Json
 
+T = TypeVar("T")
 EVICTION = 600
 """The longest age of the copy in seconds; BSS's own default."""
 LARGE_MACHINE = 1000
@@ -45,6 +48,7 @@ class NodeIndex:
 class Inventory:
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._hsm = HsmClient(context.mesh)
         self._nodes: NodeIndex | None = None
         self._as_of = 0
         self._retrieved_at = 0.0
@@ -113,19 +117,18 @@ class Inventory:
             return
         self._retrieved_at = now
         self._nodes = build_index(
-            self._ask("/State/Components?type=Node", "Components"),
-            self._ask("/Inventory/ComponentEndpoints?type=Node", "ComponentEndpoints"),
-            self._ask("/Inventory/EthernetInterfaces?type=Node", ""),
+            _records(self._hsm.components("type=Node")),
+            _records(self._hsm.component_endpoints("type=Node")),
+            _records(self._hsm.ethernet_interfaces("type=Node")),
         )
 
-    def _ask(self, path: str, name: str) -> list[Json]:
-        """The records of a collection; none when HSM answers with an error, since BSS ignores the status."""
-        try:
-            document = self._context.mesh.ask("smd", "GET", f"/hsm/v2{path}").json()
-        except ValueError:
-            return []
-        records = document.get(name) if isinstance(document, dict) else document
-        return records if isinstance(records, list) else []
+
+def _records(response: HsmResponse[list[T]]) -> list[T]:
+    """The records of a collection; none when HSM answers with an error, since BSS ignores the status."""
+    try:
+        return response.value()
+    except ValueError:
+        return []
 
 
 def build_index(components: Iterable[Json], endpoints: Iterable[Json], interfaces: Iterable[Json]) -> NodeIndex:

@@ -13,7 +13,7 @@ from csm_emulator.machine.parts import Fru, NodeModel, Part
 from csm_emulator.machine.power import ControllerUnreachable
 from csm_emulator.machine.power_caps import NODE_LIMIT, PowerControl, controls_of
 from csm_emulator.records import Json
-from csm_emulator.services.capmc.hsm_client import Hsm
+from csm_emulator.services.capmc.components import Components
 from csm_emulator.services.capmc.responses import INVALID, CapmcError, go_list
 from csm_emulator.transport.call import Call, Reply, json_reply
 
@@ -26,9 +26,9 @@ HPE_CONTROL = "Node Power Control"
 
 
 class PowerCap:
-    def __init__(self, machine: Machine, hsm: Hsm) -> None:
+    def __init__(self, machine: Machine, components: Components) -> None:
         self._machine = machine
-        self._hsm = hsm
+        self._components = components
 
     def read_caps(self, call: Call) -> Reply:
         nids = list(dict.fromkeys(nid for nid in _read(call.body, _NIDS)["nids"] or () if nid >= 0))
@@ -148,7 +148,9 @@ class PowerCap:
 
     def _nodes(self, nids: Sequence[int], default_query: Sequence[tuple[str, str]]) -> dict[int, Json]:
         query = [("nid", str(nid)) for nid in nids] or list(default_query)
-        return {int(component["NID"]): component for component in self._hsm.components(query) if "NID" in component}
+        return {
+            int(component["NID"]): component for component in self._components.matching(query) if "NID" in component
+        }
 
 
 def _read(body: bytes, kind: Any) -> Json:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
-from csm_emulator.services.capmc.hsm_client import Hsm
+from csm_emulator.services.capmc.components import Components
 from csm_emulator.services.capmc.power_cap import PowerCap
 from csm_emulator.services.capmc.responses import CapmcError, error_reply
 from csm_emulator.services.capmc.transitions import PowerOrders
@@ -18,22 +19,22 @@ BASE = "/capmc/v1"
 
 
 def create_service(context: Context) -> EmulatedService:
-    hsm = Hsm(context.mesh)
-    orders = PowerOrders(context, hsm)
-    control = XnameControl(context, hsm, orders)
-    caps = PowerCap(context.machine, hsm)
+    components = Components(HsmClient(context.mesh))
+    orders = PowerOrders(context, components)
+    control = XnameControl(context, components, orders)
+    caps = PowerCap(context.machine, components)
     posts = {
         "xname_on": control.handler(ON),
         "xname_off": control.handler(OFF),
         "xname_reinit": control.handler(RESTART),
-        "get_xname_status": XnameStatus(context.mesh, hsm).answer,
+        "get_xname_status": XnameStatus(context.mesh, components).answer,
         "get_power_cap": caps.read_caps,
         "set_power_cap": caps.set_caps,
         "get_power_cap_capabilities": caps.capabilities,
     }
     credentials = sum(1 for part in context.machine.parts() if part.controller)
     gets: dict[str, Handler] = {
-        "health": lambda _: _health(hsm.ready(), credentials),
+        "health": lambda _: _health(components.health(), credentials),
         "liveness": lambda _: Reply(204),
         "readiness": lambda _: Reply(204),
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.capmc.hsm_client import Hsm, Keys
+from csm_emulator.services.capmc.components import Components, Keys
 
 POLL_INTERVAL = 2.0
 """Seconds before the first poll of a transition, and between two polls."""
@@ -36,9 +36,9 @@ class Outcome:
 class PowerOrders:
     """An order is a row of the table until it ends; a client that disconnects does not end it."""
 
-    def __init__(self, context: Context, hsm: Hsm) -> None:
+    def __init__(self, context: Context, components: Components) -> None:
         self._context = context
-        self._hsm = hsm
+        self._components = components
         self._table = context.tables.open("capmc.orders")
         self._count = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
@@ -59,7 +59,7 @@ class PowerOrders:
         After a crash (the fault ``service-restart``) this happens at the next start.
         """
         for number, order in list(self._table.items()):
-            self._hsm.release(order["keys"])
+            self._components.release(order["keys"])
             self._abandon(number)
             del self._table[number]
 
@@ -80,7 +80,7 @@ class PowerOrders:
         if self._context.faults.present("service-restart", "capmc"):
             self._abandon(number)
             return
-        self._hsm.renew(order["keys"])
+        self._components.renew(order["keys"])
         reply = self._context.mesh.ask("pcs", "GET", f"/transitions/{order['transition']}")
         if not reply.ok:
             self._end(number, order, 500, _GET_FAILED)
@@ -98,7 +98,7 @@ class PowerOrders:
         self._end(number, order, *((-1, message) if failures else (0, "")))
 
     def _end(self, number: str, order: Json, error: int, message: str) -> None:
-        self._hsm.release(order["keys"])
+        self._components.release(order["keys"])
         outcome = self._outcomes.pop(number, None)
         if outcome is not None:
             outcome.answer = {"e": error, "err_msg": message}

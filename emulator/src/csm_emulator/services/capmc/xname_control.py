@@ -10,7 +10,7 @@ from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.records import Json
-from csm_emulator.services.capmc.hsm_client import Hsm
+from csm_emulator.services.capmc.components import Components
 from csm_emulator.services.capmc.responses import INVALID, CapmcError, InvalidIds, go_list
 from csm_emulator.services.capmc.transitions import Outcome, PowerOrders
 from csm_emulator.transport.call import Call, ConnectionAborted, Reply, json_reply
@@ -53,9 +53,9 @@ def split_valid(names: Sequence[str], *, allow_duplicates: bool) -> tuple[list[s
 
 
 class XnameControl:
-    def __init__(self, context: Context, hsm: Hsm, orders: PowerOrders) -> None:
+    def __init__(self, context: Context, components: Components, orders: PowerOrders) -> None:
         self._context = context
-        self._hsm = hsm
+        self._components = components
         self._orders = orders
 
     def handler(self, command: str) -> Handler:
@@ -100,22 +100,22 @@ class XnameControl:
             _add_ignored(error, ignored, continue_on_errors=continue_on_errors)
         query = [("enabled", "true"), ("state", "!Empty")] if continue_on_errors else []
         try:
-            return self._hsm.by_xname(names, query)
+            return self._components.by_xname(names, query)
         except InvalidIds as error:
             _add_ignored(error, ignored, continue_on_errors=continue_on_errors)
             remaining = [name for name in names if name not in error.ids]
-            return self._hsm.by_xname(remaining, query) if remaining else []
+            return self._components.by_xname(remaining, query) if remaining else []
 
     def _expanded(self, names: list[str], request: Json) -> list[str]:
         if names and request["recursive"]:
-            return self._hsm.descendants(names, map(hms_type, names))
+            return self._components.descendants(names, map(hms_type, names))
         if names and request["prereq"]:
             return self._with_prerequisites(names)
         return names
 
     def _with_prerequisites(self, names: list[str]) -> list[str]:
         """The components and those that must be on before them: blades and chassis."""
-        present = {xname["ID"] for xname in self._hsm.components([])}
+        present = {xname["ID"] for xname in self._components.matching([])}
         xnames: dict[str, None] = {}
         invalid: list[str] = []
         for name in names:
@@ -140,9 +140,9 @@ class XnameControl:
         names = [component["ID"] for component in components]
         try:
             if command != ON:
-                descendants = self._hsm.descendants(names, [component["Type"] for component in components])
+                descendants = self._components.descendants(names, [component["Type"] for component in components])
                 names = list(dict.fromkeys([*names, *descendants]))
-            keys = self._hsm.reserve(names)
+            keys = self._components.reserve(names)
         except (InvalidIds, CapmcError):
             keys = None
         if keys is None:

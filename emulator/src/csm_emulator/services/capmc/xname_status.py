@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from csm_emulator.dialects.go_json.reader import DecodeError, EmptyBody, decode_first
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.records import Json
-from csm_emulator.services.capmc.hsm_client import Hsm
+from csm_emulator.services.capmc.components import Components
 from csm_emulator.services.capmc.responses import CapmcError, InvalidIds, go_list
 from csm_emulator.services.capmc.xname_control import POWERED, split_valid
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -42,9 +42,9 @@ _XNAME_PARTS = re.compile(r"([A-Za-z])([0-9]+)")
 
 
 class XnameStatus:
-    def __init__(self, mesh: Mesh, hsm: Hsm) -> None:
+    def __init__(self, mesh: Mesh, components: Components) -> None:
         self._mesh = mesh
-        self._hsm = hsm
+        self._components = components
 
     def answer(self, call: Call) -> Reply:
         request = _read_request(call.body)
@@ -59,12 +59,12 @@ class XnameStatus:
         try:
             if source in _FROM_HSM:
                 return json_reply(self._from_hsm(names, query, filters))
-            return json_reply(self._from_pcs(self._hsm.by_xname(names, query), filters))
+            return json_reply(self._from_pcs(self._components.by_xname(names, query), filters))
         except InvalidIds as error:
             raise CapmcError(400, str(error)) from error
 
     def _from_hsm(self, names: list[str], query: list[tuple[str, str]], filters: frozenset[str]) -> Json:
-        components = self._hsm.components([*(("id", name) for name in names), *query])
+        components = self._components.matching([*(("id", name) for name in names), *query])
         present = {component["ID"] for component in components}
         missing = [name for name in names if name not in present]
         if missing:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from csm_emulator.clients import tapms as tapms_client
 from csm_emulator.dialects.connexion import Refused, read_parameters
 from csm_emulator.services.cfs import parameters
 from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.errors import refuse
-from csm_emulator.transport import tapms_client
 from csm_emulator.transport.call import Call
 from csm_emulator.transport.mesh import Mesh
 

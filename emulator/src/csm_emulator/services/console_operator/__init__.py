@@ -1,1 +1,1 @@
-"""cray-console-operator: which pod watches which console, and WebSockets to them."""
+"""cray-console-operator: assigns consoles to pods, and connects WebSockets to them."""

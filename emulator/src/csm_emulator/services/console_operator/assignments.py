@@ -1,4 +1,4 @@
-"""Which console pod watches which node."""
+"""The assignment of nodes' consoles to console pods."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from math import ceil
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.cluster.pods import RUNNING, Pod
 from csm_emulator.cluster.service_workloads import CONSOLE_DATA
 from csm_emulator.context import Context
@@ -16,56 +17,57 @@ CONTAINER = "cray-console-node"
 POD = "cray-console-node-{}"
 _NAME = re.compile("cray-console-node-(0|[1-9][0-9]{0,5})")
 LABEL = ("app.kubernetes.io/name", "cray-console-node")
-MOST_RIVER, MOST_MOUNTAIN = 2000, 750
-"""Consoles that one pod takes."""
+MAX_RIVER, MAX_MOUNTAIN = 2000, 750
+"""The most consoles in one pod."""
 
 
-_NOT_JSON = "invalid character 'o' in literal null (expecting 'u')"
-"""What Go says of ``no healthy upstream``: console-operator reads it as the answer of console-data."""
+_NOT_JSON_ERROR = "invalid character 'o' in literal null (expecting 'u')"
+"""Go's error for ``no healthy upstream``, which console-operator reads as the answer of console-data."""
 
 
 class NoPod(Exception):
-    """console-data names no pod for a node; the message is the one that clients get."""
+    """console-data has no pod for a node; the message is the one for clients."""
 
 
-class Monitoring:
-    """HSM says which nodes there are; the pods share them."""
+class ConsoleAssignments:
+    """Divides the nodes of HSM among the console pods."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._hsm = HsmClient(context.mesh)
         self._positions = {part.xname: number for number, part in enumerate(context.machine.parts("Node"))}
-        """Of the machine's nodes, in its own order: each pod has a stretch of them."""
+        """The order of the machine's nodes, of which each pod has a contiguous part."""
 
     def nodes(self) -> dict[str, str]:
-        """Class by xname, in the order of HSM."""
-        reply = self._context.mesh.ask("smd", "GET", "/hsm/v2/State/Components?type=Node")
-        found = reply.json()["Components"] if reply.ok else []
-        return {node["ID"]: node.get("Class", "River") for node in found if node.get("State") != "Empty"}
+        """The class of each node by xname, in the order of HSM."""
+        response = self._hsm.components("type=Node")
+        nodes = response.value() if response.ok else []
+        return {node["ID"]: node.get("Class", "River") for node in nodes if node.get("State") != "Empty"}
 
     def counts(self) -> tuple[int, int]:
-        """River and Mountain; Hill counts as Mountain."""
+        """The numbers of River and Mountain nodes; Hill counts as Mountain."""
         classes = list(self.nodes().values())
         river = classes.count("River")
         return river, len(classes) - river
 
     def pods(self) -> list[Pod]:
-        """Those of the set: anybody may put the label on a pod of their own."""
+        """The console pods, by label and name: other pods may have the label too."""
         name, value = LABEL
         labelled = (pod for pod in self._context.cluster.pods(NAMESPACE) if pod.labels.get(name) == value)
-        found = [pod for pod in labelled if _NAME.fullmatch(pod.name)]
-        return sorted(found, key=lambda pod: int(pod.name.rpartition("-")[2]))
+        pods = [pod for pod in labelled if _NAME.fullmatch(pod.name)]
+        return sorted(pods, key=lambda pod: int(pod.name.rpartition("-")[2]))
 
     def targets(self) -> tuple[int, int, int]:
-        """Pods, and how many River and Mountain consoles each of them is to take."""
+        """The number of pods, and of River and Mountain consoles in each."""
         river, mountain = self.counts()
-        pods = max(ceil(river / MOST_RIVER), ceil(mountain / MOST_MOUNTAIN), 1) + 1
+        pods = max(ceil(river / MAX_RIVER), ceil(mountain / MAX_MOUNTAIN), 1) + 1
         return pods, ceil(river / pods) + 1, ceil(mountain / pods) + 1
 
     def ask_console_data(self, node: str) -> Pod:
-        """The pod that watches a node, as console-data knows it; raises ``NoPod``."""
+        """The pod of a node, by console-data. Raises ``NoPod``."""
         pod = self.pod_of(node) if self._context.cluster.runs(CONSOLE_DATA) else None
         if pod is None:
-            reason = f"no console for {node}" if self._context.cluster.runs(CONSOLE_DATA) else _NOT_JSON
+            reason = f"no console for {node}" if self._context.cluster.runs(CONSOLE_DATA) else _NOT_JSON_ERROR
             raise NoPod(f"There was an error querying console-data service: {reason}")
         return pod
 
@@ -73,11 +75,11 @@ class Monitoring:
         """Whether HSM has such a node."""
         if hms_type(node) != "Node":
             return False
-        reply = self._context.mesh.ask("smd", "GET", f"/hsm/v2/State/Components/{node}")
-        return reply.ok and reply.json().get("State") != "Empty"
+        response = self._hsm.component(node)
+        return response.ok and response.value().get("State") != "Empty"
 
     def pod_of(self, node: str) -> Pod | None:
-        """None when the node has no console: it is unknown, or its pod is away."""
+        """None when the node is unknown or its pod does not run."""
         pods = self.pods()
         if not pods or not self.knows(node):
             return None
@@ -91,7 +93,7 @@ class Monitoring:
         return [node for node in self.nodes() if self._assigned(node, pods).name == name] if pods else []
 
     def _assigned(self, node: str, pods: Sequence[Pod]) -> Pod:
-        """The pod for a node; one that only HSM knows is drawn by its name."""
+        """The pod of a node. For a node that only HSM has, it is chosen by a hash of the name."""
         number, total = self._positions.get(node), len(self._positions)
         if number is None:
             number, total = int(self._context.random.hex(8, "console pod", node), 16), 1 << 32

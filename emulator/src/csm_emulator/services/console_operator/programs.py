@@ -1,4 +1,4 @@
-"""What can be run in the console pods: conman, tail, get-node."""
+"""The programs in the console pods: conman, tail, cat, get-node."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from itertools import pairwise
 from csm_emulator.cluster.pods import RUNNING, Exec
 from csm_emulator.context import Context
 from csm_emulator.nodes.consoles import Position
-from csm_emulator.services.console_operator.assignments import Monitoring, NoPod
+from csm_emulator.services.console_operator.assignments import ConsoleAssignments, NoPod
 
 LOG = "/var/log/conman/console."
-LOOK_EVERY = 0.1
-"""Real seconds: a boot goes on without anything that would tell so."""
+POLL_INTERVAL = 0.1
+"""Real seconds between two reads of the console, since a boot writes without a change signal."""
 _INTERRUPT = b"\x03"
-CHARACTERS = 11_520
-"""In a second of real time: a serial line at 115,200 baud."""
+CHARACTERS_PER_SECOND = 11_520
+"""In real time, as a serial line at 115,200 baud."""
 BURST = 512
 BUFFER = 64 << 10
-"""What is typed at once: the rest is lost on the way to the line."""
-WHOLE = 1 << 20
+"""Characters that are accepted at once; the serial line loses the rest."""
+ALL_LINES = 1 << 20
 _COUNT = re.compile("[-+]?([0-9]{1,9})")
 _COUNTS, _FOLLOWING = ("-n", "--lines"), ("-f", "-F", "--follow")
 _SHORT = re.compile("-([0-9]+)([fF]?)")
@@ -32,136 +32,145 @@ TERMINATED = 137
 
 
 class ConsolePrograms:
-    def __init__(self, context: Context, monitoring: Monitoring) -> None:
+    def __init__(self, context: Context, assignments: ConsoleAssignments) -> None:
         self._context = context
-        self._monitoring = monitoring
+        self._assignments = assignments
 
-    async def in_operator(self, asked: Exec) -> int:
-        """``/app/get-node x1000c0s0b0n0``, also through ``sh -c``."""
-        argv = _unwrapped(asked.argv)
+    async def in_operator(self, execution: Exec) -> int:
+        """``/app/get-node x1000c0s0b0n0``, directly or with ``sh -c``."""
+        argv = _unwrapped(execution.argv)
         if len(argv) != 2 or argv[0].rpartition("/")[2] != "get-node":
-            await asked.write_error(f"{argv[0] if argv else 'sh'}: not found\n".encode())
+            await execution.write_error(f"{argv[0] if argv else 'sh'}: not found\n".encode())
             return 127
         try:
-            told = {"podname": self._monitoring.ask_console_data(argv[1]).name}
+            answer = {"podname": self._assignments.ask_console_data(argv[1]).name}
         except NoPod as error:
-            told = {"message": str(error)}
-        await asked.write(json.dumps(told).encode() + b"\n")
+            answer = {"message": str(error)}
+        await execution.write(json.dumps(answer).encode() + b"\n")
         return 0
 
-    async def in_node_pod(self, asked: Exec) -> int:
-        argv = _unwrapped(asked.argv)
+    async def in_node_pod(self, execution: Exec) -> int:
+        argv = _unwrapped(execution.argv)
         name = argv[0].rpartition("/")[2] if argv else ""
         if name == "conman":
-            return await self._conman(asked, argv[1:])
+            return await self._conman(execution, argv[1:])
         if name in ("tail", "cat"):
-            return await self._tail(asked, argv)
-        await asked.write_error(f"{name or 'sh'}: not found\n".encode())
+            return await self._tail(execution, argv)
+        await execution.write_error(f"{name or 'sh'}: not found\n".encode())
         return 127
 
-    async def _conman(self, asked: Exec, argv: list[str]) -> int:
-        """``-j`` joins whoever is there, ``-m`` looks on; ``&.`` leaves."""
+    async def _conman(self, execution: Exec, argv: list[str]) -> int:
+        """``-j`` joins the console, ``-m`` only reads it, ``-q`` lists consoles; ``&.`` ends the session."""
         node = next((word for word in argv if not word.startswith("-")), "")
         if "-q" in argv:
-            names = self._monitoring.nodes_of(asked.pod.name)
-            await asked.write("".join(f"{name}\r\n" for name in names).encode())
+            names = self._assignments.nodes_of(execution.pod.name)
+            await execution.write("".join(f"{name}\r\n" for name in names).encode())
             return 0
-        if not self._here(asked, node):
-            await asked.write(f"ERROR: Found no consoles matching [{node}].\r\n".encode())
+        if not self._is_assigned_here(execution, node):
+            await execution.write(f"ERROR: Found no consoles matching [{node}].\r\n".encode())
             return 1
-        await asked.write(f"\r\n<ConMan> Connection to console [{node}] opened.\r\n\r\n".encode())
-        watching = "-m" in argv
+        await execution.write(f"\r\n<ConMan> Connection to console [{node}] opened.\r\n\r\n".encode())
+        read_only = "-m" in argv
 
         async def keys() -> int:
-            before = ""
-            while data := await asked.read():
-                typed, left = _until_escape(before, data.decode("utf-8", "replace"))
-                before = (before + typed)[-1:]
-                if not watching:
+            last_character = ""
+            while data := await execution.read():
+                typed, is_escape = _until_escape(last_character, data.decode("utf-8", "replace"))
+                last_character = (last_character + typed)[-1:]
+                if not read_only:
                     await self._type(node, typed[:BUFFER])
-                if left:
+                if is_escape:
                     break
             return 0
 
-        code = await self._follow(asked, node, self._context.consoles.end(node), keys, sits=not watching)
-        await asked.write(f"\r\n<ConMan> Connection to console [{node}] closed.\r\n".encode())
+        code = await self._follow(execution, node, self._context.consoles.end(node), keys, interactive=not read_only)
+        await execution.write(f"\r\n<ConMan> Connection to console [{node}] closed.\r\n".encode())
         return code
 
     async def _type(self, node: str, text: str) -> None:
-        """As fast as a serial line goes: whoever pastes a book keeps nobody else waiting."""
+        """Types at the speed of a serial line, so that a long paste does not hold up other users."""
         for start in range(0, len(text), BURST):
             if start:
-                await asyncio.sleep(BURST / CHARACTERS)
+                await asyncio.sleep(BURST / CHARACTERS_PER_SECOND)
             self._context.terminals.type(node, text[start : start + BURST])
             self._context.change_signal.notify()
 
-    async def _tail(self, asked: Exec, argv: list[str]) -> int:
+    async def _tail(self, execution: Exec, argv: list[str]) -> int:
         try:
-            lines, follows, paths = _cat(argv) if argv[0].endswith("cat") else _asked(argv)
+            lines, follows, paths = _cat_options(argv) if argv[0].endswith("cat") else _tail_options(argv)
         except (GetoptError, ValueError) as error:
-            await asked.write_error(f"{argv[0]}: {error}\n".encode())
+            await execution.write_error(f"{argv[0]}: {error}\n".encode())
             return 1
         path = paths[0] if paths else ""
         node = path.removeprefix(LOG)
-        if not path.startswith(LOG) or not self._monitoring.knows(node):
-            await asked.write_error(
+        if not path.startswith(LOG) or not self._assignments.knows(node):
+            await execution.write_error(
                 f"{argv[0]}: cannot open '{path}' for reading: No such file or directory\n".encode()
             )
             return 1
         text, position = self._context.consoles.tail(node, lines)
-        await asked.write(text.encode())
+        await execution.write(text.encode())
         if not follows:
             return 0
 
         async def keys() -> int:
-            while data := await asked.read():
+            while data := await execution.read():
                 if _INTERRUPT in data:
                     return 130
             return 0
 
-        return await self._follow(asked, node, position, keys)
+        return await self._follow(execution, node, position, keys)
 
     async def _follow(
-        self, asked: Exec, node: str, position: Position, keys: Callable[[], Awaitable[int]], *, sits: bool = False
+        self,
+        execution: Exec,
+        node: str,
+        position: Position,
+        keys: Callable[[], Awaitable[int]],
+        *,
+        interactive: bool = False,
     ) -> int:
-        """What comes out of the console, until its reader leaves or the pod goes; ``sits`` who may type at it."""
-        if sits:
+        """Shows the console until the reader ends or the pod stops; ``interactive`` readers can type."""
+        if interactive:
             self._context.terminals.join(node)
         reader = asyncio.ensure_future(keys())
-        waiter = asyncio.ensure_future(self._show(asked, node, position))
+        waiter = asyncio.ensure_future(self._show(execution, node, position))
         try:
             await asyncio.wait((reader, waiter), return_when=asyncio.FIRST_COMPLETED)
             return reader.result() if reader.done() else waiter.result()
         finally:
-            if sits:
+            if interactive:
                 self._context.terminals.leave(node)
             reader.cancel()
             waiter.cancel()
             await asyncio.wait((reader, waiter))
 
-    async def _show(self, asked: Exec, node: str, position: Position) -> int:
-        beginning = _beginnings(self._context, asked)
+    async def _show(self, execution: Exec, node: str, position: Position) -> int:
+        start_time = _start_time(self._context, execution)
         while True:
             texts, position = self._context.consoles.read(node, position)
             if texts:
-                await asked.write("".join(texts).encode())
-            if not await self._context.change_signal.wait(LOOK_EVERY) or _beginnings(self._context, asked) != beginning:
+                await execution.write("".join(texts).encode())
+            if (
+                not await self._context.change_signal.wait(POLL_INTERVAL)
+                or _start_time(self._context, execution) != start_time
+            ):
                 return TERMINATED
 
-    def _here(self, asked: Exec, node: str) -> bool:
-        pod = self._monitoring.pod_of(node)
-        return pod is not None and pod.name == asked.pod.name
+    def _is_assigned_here(self, execution: Exec, node: str) -> bool:
+        pod = self._assignments.pod_of(node)
+        return pod is not None and pod.name == execution.pod.name
 
 
-def _beginnings(context: Context, asked: Exec) -> float | None:
-    """When the container that it runs in began; None when it does not run."""
-    pod = context.cluster.pod(asked.pod.namespace, asked.pod.name)
-    container = pod.container(asked.container) if pod and pod.uid == asked.pod.uid else None
+def _start_time(context: Context, execution: Exec) -> float | None:
+    """The start time of the program's container; None when the container does not run."""
+    pod = context.cluster.pod(execution.pod.namespace, execution.pod.name)
+    container = pod.container(execution.container) if pod and pod.uid == execution.pod.uid else None
     return container.began if container and container.state == RUNNING else None
 
 
 def _unwrapped(argv: list[str]) -> list[str]:
-    """``sh -c "…"`` as what it runs."""
+    """The command in ``sh -c "…"``; other commands as they are."""
     if len(argv) == 3 and argv[0].rpartition("/")[2] in ("sh", "bash") and argv[1] == "-c":
         try:
             return shlex.split(argv[2])
@@ -170,32 +179,32 @@ def _unwrapped(argv: list[str]) -> list[str]:
     return argv
 
 
-def _until_escape(before: str, text: str) -> tuple[str, bool]:
-    """What was typed before ``&.``, and whether that was there."""
-    if before == "&" and text.startswith("."):
+def _until_escape(last_character: str, text: str) -> tuple[str, bool]:
+    """The text before ``&.``, and whether ``&.`` was typed."""
+    if last_character == "&" and text.startswith("."):
         return "", True
     typed, mark, _ = text.partition("&.")
     return typed, bool(mark)
 
 
-def _cat(argv: list[str]) -> tuple[int, bool, list[str]]:
-    return WHOLE, False, [word for word in argv[1:] if not word.startswith("-")]
+def _cat_options(argv: list[str]) -> tuple[int, bool, list[str]]:
+    return ALL_LINES, False, [word for word in argv[1:] if not word.startswith("-")]
 
 
-def _asked(argv: list[str]) -> tuple[int, bool, list[str]]:
-    """How many of the last lines, whether to follow, and the paths; raises ``GetoptError`` or ``ValueError``."""
-    words = [_unshortened(word, before) for before, word in pairwise(argv)]
+def _tail_options(argv: list[str]) -> tuple[int, bool, list[str]]:
+    """The number of last lines, whether to follow, and the paths. Raises ``GetoptError`` or ``ValueError``."""
+    words = [_long_option(word, previous) for previous, word in pairwise(argv)]
     options, paths = gnu_getopt(words, "fFn:qv", ["lines=", "follow", "retry"])
     number = next((value for name, value in reversed(options) if name in _COUNTS), "10")
-    found = _COUNT.fullmatch(number)
-    if found is None:
+    match = _COUNT.fullmatch(number)
+    if match is None:
         raise ValueError("invalid number of lines")
-    return int(found[1]), any(name in _FOLLOWING for name, _ in options), paths
+    return int(match[1]), any(name in _FOLLOWING for name, _ in options), paths
 
 
-def _unshortened(word: str, before: str) -> str:
-    """``-2`` is ``-n 2``, and ``-2f`` follows as well; a log is followed in one way only."""
+def _long_option(word: str, previous: str) -> str:
+    """``-2`` is ``-n 2``, ``-2f`` is ``-fn2``, and ``--follow=…`` is ``--follow``."""
     if word in ("--follow=name", "--follow=descriptor"):
         return "--follow"
-    found = None if before in _COUNTS else _SHORT.fullmatch(word)
-    return f"-{found[2]}n{found[1]}" if found else word
+    match = None if previous in _COUNTS else _SHORT.fullmatch(word)
+    return f"-{match[2]}n{match[1]}" if match else word

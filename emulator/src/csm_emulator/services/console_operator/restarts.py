@@ -1,4 +1,4 @@
-"""A console pod that goes away for a while, and drops its connections."""
+"""The fault ``console-restart``: a console pod ends its connections, and is back after a while."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ from csm_emulator.cluster.pods import RUNNING
 from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, names_in
-from csm_emulator.services.console_operator.assignments import CONTAINER, NAMESPACE, Monitoring
+from csm_emulator.services.console_operator.assignments import CONTAINER, NAMESPACE, ConsoleAssignments
 
-AWAY = 30.0
+DEFAULT_DOWNTIME = 30.0
 KILLED = 137
 
 
 class Restarts:
-    def __init__(self, context: Context, monitoring: Monitoring) -> None:
+    def __init__(self, context: Context, assignments: ConsoleAssignments) -> None:
         self._context = context
-        self._monitoring = monitoring
+        self._assignments = assignments
         context.faults.register("console-restart", self._restart)
         context.scheduler.register("console.back", self._back)
 
     def _restart(self, fault: Fault) -> None:
-        there = {pod.name for pod in self._monitoring.pods()}
-        named = names_in(fault)
-        pods = there if ALL_TARGETS in named else named
-        unknown = sorted(pods - there)
+        existing = {pod.name for pod in self._assignments.pods()}
+        requested = names_in(fault)
+        pods = existing if ALL_TARGETS in requested else requested
+        unknown = sorted(pods - existing)
         if unknown:
-            raise InvalidMachine(f"no console pod {unknown[0]}; there are {', '.join(sorted(there))}")
+            raise InvalidMachine(f"no console pod {unknown[0]}; there are {', '.join(sorted(existing))}")
         for name in sorted(pods):
             self._context.cluster.end(NAMESPACE, name, CONTAINER, KILLED)
-            self._context.scheduler.after(float(fault.facts.get("seconds", AWAY)), "console.back", name, fault.id)
+            self._context.scheduler.after(
+                float(fault.facts.get("seconds", DEFAULT_DOWNTIME)), "console.back", name, fault.id
+            )
 
     def _back(self, name: str, fault_id: str = "") -> None:
         self._context.faults.finish(fault_id)

@@ -1,38 +1,38 @@
-"""console-operator's paths."""
+"""The routes of console-operator."""
 
 from __future__ import annotations
 
+from csm_emulator.clients import tapms as tapms_client
 from csm_emulator.cluster.pods import Exec, Pod
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.services.console_operator.assignments import (
     CONTAINER,
-    MOST_MOUNTAIN,
-    MOST_RIVER,
+    MAX_MOUNTAIN,
+    MAX_RIVER,
     NAMESPACE,
-    Monitoring,
+    ConsoleAssignments,
     NoPod,
 )
 from csm_emulator.services.console_operator.programs import LOG, ConsolePrograms
 from csm_emulator.services.console_operator.restarts import Restarts
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport import tapms_client
 from csm_emulator.transport.call import JSON, Call, Reply, json_reply
 from csm_emulator.transport.routes import EmulatedService, Route
 from csm_emulator.transport.websocket import WebSocket, accept
 
-_ASKED = struct("main.GetNodeData", {"xname": STRING})
+_NODE_POD_BODY = struct("main.GetNodeData", {"xname": STRING})
 HARDWARE_CHECK, HEARTBEAT_CHECK, STALE_MINUTES = 30, 30, 3
 
 
 def create_service(context: Context) -> EmulatedService:
-    monitoring = Monitoring(context)
-    programs = ConsolePrograms(context, monitoring)
+    assignments = ConsoleAssignments(context)
+    programs = ConsolePrograms(context, assignments)
     context.cluster.programs["console-operator"] = programs.in_operator
     context.cluster.programs["console-node"] = programs.in_node_pod
-    Restarts(context, monitoring)
-    operator = ConsoleOperator(context, monitoring, programs)
+    Restarts(context, assignments)
+    operator = ConsoleOperator(context, assignments, programs)
     base = "/console-operator"
     routes = [
         Route("GET", f"{base}/interact/{{xname}}", operator.interact),
@@ -57,15 +57,15 @@ def _message(text: str, status: int) -> Reply:
 
 
 class ConsoleOperator:
-    def __init__(self, context: Context, monitoring: Monitoring, programs: ConsolePrograms) -> None:
+    def __init__(self, context: Context, assignments: ConsoleAssignments, programs: ConsolePrograms) -> None:
         self._context = context
-        self._monitoring = monitoring
+        self._assignments = assignments
         self._programs = programs
         places = context.machine.topology.places.values()
         self._xnames = {alias: place.xname for place in places for alias in place.aliases}
 
     def interact(self, call: Call) -> Reply:
-        """Every message is a line: the service puts the newline behind it."""
+        """Each message is a line: the service adds the newline."""
         xname = call.args["xname"]
         return self._run(call, ["conman", "-j", xname])
 
@@ -95,19 +95,19 @@ class ConsoleOperator:
 
     def _allowed(self, call: Call) -> Pod | Reply:
         xname = call.args["xname"]
-        if not self._monitoring.knows(xname):
+        if not self._assignments.knows(xname):
             return _message(f"{xname} is not a valid node.", 404)
         try:
-            pod = self._monitoring.ask_console_data(xname)
+            pod = self._assignments.ask_console_data(xname)
         except NoPod:
             return _message(f"Node {xname} is not currently being monitored", 404)
         tenant = call.headers.get("cray-tenant-name", "")
-        if tenant and not self._belongs(tenant, xname):
+        if tenant and not self._belongs_to_tenant(tenant, xname):
             return _message(f"{xname} is not a valid node.", 404)
         return pod
 
-    def _belongs(self, tenant: str, xname: str) -> bool:
-        """The real one lets everybody in when TAPMS does not answer, or with nonsense."""
+    def _belongs_to_tenant(self, tenant: str, xname: str) -> bool:
+        """As in the real service, every tenant is allowed when TAPMS answers with an error."""
         reply = tapms_client.get_tenant(self._context.mesh, tenant)
         return not reply.ok or xname in tapms_client.tenant_nodes(reply.json())
 
@@ -115,27 +115,27 @@ class ConsoleOperator:
         if call.headers.get("content-type") != JSON:
             return _message("Expecting Content-Type: application/json", 400)
         try:
-            xname = decode(call.body, _ASKED)["xname"]
+            xname = decode(call.body, _NODE_POD_BODY)["xname"]
         except DecodeError as error:
             return _message(f"There was an error while decoding the json data: {error}", 400)
         try:
-            return json_reply({"podname": self._monitoring.ask_console_data(xname).name})
+            return json_reply({"podname": self._assignments.ask_console_data(xname).name})
         except NoPod as error:
             return _message(str(error), 500)
 
     def location(self, call: Call) -> Reply:
         pod = self._context.cluster.pod(NAMESPACE, call.args["pod"])
         if pod is None:
-            told = f'There was an error retrieving pod location pods "{call.args["pod"]}" not found'
-            return _message(told, 500)
+            message = f'There was an error retrieving pod location pods "{call.args["pod"]}" not found'
+            return _message(message, 500)
         return json_reply({"podname": pod.name, "alias": pod.node, "xname": self._xnames.get(pod.node, "")})
 
     def replicas(self, _: Call) -> Reply:
-        return json_reply({"replicas": len(self._monitoring.pods())})
+        return json_reply({"replicas": len(self._assignments.pods())})
 
     def targets(self, _: Call) -> Reply:
-        pods, river, mountain = self._monitoring.targets()
-        all_river, all_mountain = self._monitoring.counts()
+        pods, river, mountain = self._assignments.targets()
+        all_river, all_mountain = self._assignments.counts()
         return json_reply(
             {
                 "targetnumrvrnodes": river,
@@ -147,16 +147,16 @@ class ConsoleOperator:
         )
 
     def health(self, _: Call) -> Reply:
-        pods, river, mountain = self._monitoring.targets()
+        pods, river, mountain = self._assignments.targets()
         numbers = {
-            "consoles": sum(self._monitoring.counts()),
+            "consoles": sum(self._assignments.counts()),
             "hardwareupdatesec": HARDWARE_CHECK,
             "hardwareupdate": rfc3339(self._context.clock.now()),
             "nodepods": pods,
             "rvrnodesperpod": river,
             "mtnnodesperpod": mountain,
-            "maxrvrnodesperpod": MOST_RIVER,
-            "maxmtnnodesperpod": MOST_MOUNTAIN,
+            "maxrvrnodesperpod": MAX_RIVER,
+            "maxmtnnodesperpod": MAX_MOUNTAIN,
             "heartbeatcheck": HEARTBEAT_CHECK,
             "heartbeatstale": STALE_MINUTES,
         }

@@ -1,11 +1,11 @@
-"""What FAS reads, and how it gives it back."""
+"""The bodies of FAS's requests, and how FAS shows them in its replies."""
 
 from __future__ import annotations
 
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, STRINGS, GoType, pointer_to, struct
 from csm_emulator.records import Json
-from csm_emulator.services.fas.responses import NIL, Failed, filled, parse_uuid
+from csm_emulator.services.fas.responses import NIL, RequestFailed, parse_uuid, without_empty
 
 COMPONENTS = struct(
     "storage.StateComponentFilter", dict.fromkeys(("partitions", "groups", "xnames", "deviceTypes"), STRINGS)
@@ -72,17 +72,17 @@ def read(body: bytes, kind: GoType) -> Json:
     try:
         return decode(body, kind)
     except DecodeError as error:
-        raise Failed(400, str(error)) from error
+        raise RequestFailed(400, str(error)) from error
 
 
 def read_action(body: bytes) -> Json:
-    said = read(body, ACTION)
-    image = said["imageFilter"]["imageID"]
+    parameters = read(body, ACTION)
+    image = parameters["imageFilter"]["imageID"]
     try:
-        said["imageFilter"]["imageID"] = NIL if image is None else parse_uuid(image)
+        parameters["imageFilter"]["imageID"] = NIL if image is None else parse_uuid(image)
     except ValueError as error:
-        raise Failed(400, str(error)) from error
-    return said
+        raise RequestFailed(400, str(error)) from error
+    return parameters
 
 
 def show_command(command: Json) -> Json:
@@ -91,9 +91,9 @@ def show_command(command: Json) -> Json:
 
 def show_parameters(parameters: Json) -> Json:
     return {
-        "stateComponentFilter": filled(parameters["stateComponentFilter"]),
-        "inventoryHardwareFilter": filled(parameters["inventoryHardwareFilter"]),
+        "stateComponentFilter": without_empty(parameters["stateComponentFilter"]),
+        "inventoryHardwareFilter": without_empty(parameters["inventoryHardwareFilter"]),
         "imageFilter": parameters["imageFilter"],
-        "targetFilter": filled(parameters["targetFilter"]),
+        "targetFilter": without_empty(parameters["targetFilter"]),
         "command": show_command(parameters["command"]),
     }

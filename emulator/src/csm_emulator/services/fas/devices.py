@@ -1,4 +1,4 @@
-"""What controllers have that firmware can be put on, as Redfish's UpdateService lists it."""
+"""The firmware items of controllers, as Redfish's UpdateService lists them."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ FIRMWARE: Mapping[str, Mapping[str, str]] = {
     "ChassisBMC": {"BMC": "cc.1.9.12-3", "FPGA0": "cc.1.9.12-3", "Recovery": "cc.1.9.12-3"},
     "RouterBMC": {"BMC": "sc.1.9.12-3", "FPGA0": "sc.1.9.12-3", "Recovery": "sc.1.9.12-3"},
 }
-"""Of controllers without nodes; those with nodes have what the nodes' model says."""
-OF_NODE = ("BIOS", "System ROM")
-OF_CONTROLLER = ("BMC", "iLO 5", "iLO 6")
+"""Versions by item, for controllers without nodes; others have the versions of their nodes' model."""
+NODE_FIRMWARE = ("BIOS", "System ROM")
+CONTROLLER_FIRMWARE = ("BMC", "iLO 5", "iLO 6")
 ENCLOSURES = ("NodeEnclosure", "Chassis", "RouterModule")
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """One thing on a device that has a firmware of its own."""
+class FirmwareItem:
+    """A part of a device that has firmware of its own."""
 
     bmc: str
     target: str
     name: str
     version: str
-    """As delivered."""
+    """The version that the device is delivered with."""
     manufacturer: str
     model: str
     device_type: str
     node: str = ""
-    """Whose start makes new firmware take effect, when it is a node's."""
+    """The node whose next boot activates new firmware; empty for firmware of the controller."""
     restarts: bool = False
-    """Whether the controller itself has to start again for it."""
+    """A restart of the controller activates new firmware."""
 
     @property
     def key(self) -> str:
@@ -50,55 +50,55 @@ class Devices:
 
     @cached_property
     def _by_controller(self) -> dict[str, list[Part]]:
-        found: dict[str, list[Part]] = {}
+        parts: dict[str, list[Part]] = {}
         for part in self._machine.parts("Node", *ENCLOSURES):
-            found.setdefault(part.controller, []).append(part)
-        return found
+            parts.setdefault(part.controller, []).append(part)
+        return parts
 
     def one_of_each_kind(self) -> Iterator[str]:
-        """Controllers, one for all that have the same below them."""
-        seen: set[tuple[object, ...]] = set()
+        """One controller for each set of controllers with the same hardware."""
+        kinds: set[tuple[object, ...]] = set()
         for part in self._machine.parts(*TYPES):
-            below = self._by_controller.get(part.xname, [])
-            names = (each.xname.removeprefix(part.xname) if each.type == "Node" else "" for each in below)
+            members = self._by_controller.get(part.xname, [])
+            names = (member.xname.removeprefix(part.xname) if member.type == "Node" else "" for member in members)
             kind = (
                 part.type,
                 part.hardware_class,
                 id(part.fru),
-                *(id(each.model or each.fru) for each in below),
+                *(id(member.model or member.fru) for member in members),
                 *names,
             )
-            if kind not in seen:
-                seen.add(kind)
+            if kind not in kinds:
+                kinds.add(kind)
                 yield part.xname
 
-    def spots(self, bmc: str) -> Iterator[Spot]:
-        """Nothing for what is no controller."""
+    def firmware_items(self, bmc: str) -> Iterator[FirmwareItem]:
+        """No items when ``bmc`` is not a controller."""
         part = self._machine.part(bmc)
         if part is None or part.type not in TYPES:
             return
-        below = self._by_controller.get(bmc, [])
-        nodes = [each for each in below if each.type == "Node" and each.model]
-        maker, model = _maker(part, nodes), _model(part, below)
+        members = self._by_controller.get(bmc, [])
+        nodes = [member for member in members if member.type == "Node" and member.model]
+        maker, model = _maker(part, nodes), _model(part, members)
         firmware = nodes[0].model.firmware if nodes and nodes[0].model else FIRMWARE.get(part.type, {})
         for number, (name, version) in enumerate(firmware.items(), 1):
-            for target, shown, node in _targets(maker, number, name, nodes):
-                its_model = node.model.board.model if node and node.model and maker == CRAY else model
+            for target, display_name, node in _targets(maker, number, name, nodes):
+                item_model = node.model.board.model if node and node.model and maker == CRAY else model
                 owner = node.xname if node else ""
-                restarts = name in OF_CONTROLLER
-                yield Spot(bmc, target, shown, version, maker, its_model, part.type, owner, restarts)
+                restarts = name in CONTROLLER_FIRMWARE
+                yield FirmwareItem(bmc, target, display_name, version, maker, item_model, part.type, owner, restarts)
 
 
 def _targets(maker: str, number: int, name: str, nodes: list[Part]) -> Iterator[tuple[str, str, Part | None]]:
-    """Cray's controllers have one BIOS for each node; HPE numbers what it has."""
-    if maker == CRAY and name in OF_NODE:
+    """Target, name and node of an item: Cray's controllers have a BIOS for each node, HPE numbers its items."""
+    if maker == CRAY and name in NODE_FIRMWARE:
         for node in nodes:
             target = f"Node{node.xname.rpartition('n')[2]}.{name}"
             yield target, target, node
     elif maker == HPE:
-        yield str(number), name, nodes[0] if name in OF_NODE and nodes else None
+        yield str(number), name, nodes[0] if name in NODE_FIRMWARE and nodes else None
     else:
-        yield name, name, nodes[0] if name in OF_NODE and nodes else None
+        yield name, name, nodes[0] if name in NODE_FIRMWARE and nodes else None
 
 
 def _maker(part: Part, nodes: list[Part]) -> str:
@@ -109,7 +109,7 @@ def _maker(part: Part, nodes: list[Part]) -> str:
     return next((maker for name in names for word, maker in _MAKERS.items() if word in name), "")
 
 
-def _model(part: Part, below: list[Part]) -> str:
-    """Of the enclosure, which is what FAS asks for."""
-    frus = [each.fru for each in below if each.type in ENCLOSURES] + [part.fru]
+def _model(part: Part, members: list[Part]) -> str:
+    """The model of the enclosure, which FAS reads."""
+    frus = [member.fru for member in members if member.type in ENCLOSURES] + [part.fru]
     return next((fru.model for fru in frus if fru), "")

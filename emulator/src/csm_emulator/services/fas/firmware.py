@@ -1,4 +1,4 @@
-"""Which firmware is on what, and how a new one gets there."""
+"""The installed firmware versions, and how new ones are flashed and activated."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import suppress
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
-from csm_emulator.services.fas.devices import Devices, Spot
+from csm_emulator.services.fas.devices import Devices, FirmwareItem
 
-FLASH = (90.0, 180.0)
-"""Seconds until a device has written what it was sent; HPE's documents speak of minutes."""
+FLASH_TIME = (90.0, 180.0)
+"""Seconds that a device takes to flash an image; HPE's documents speak of minutes."""
 
-STARTS = (("stage", "post"), ("controller", "up"))
-"""The events by which nodes and controllers begin to run what was written."""
+START_EVENTS = (("stage", "post"), ("controller", "up"))
+"""The events of nodes and controllers that activate flashed firmware."""
 
 
 class Firmware:
@@ -24,56 +24,56 @@ class Firmware:
         self._flashing = context.tables.open("fas.flashing")
         self._staged = context.tables.open("fas.staged")
         context.scheduler.register("fas.flashed", self._flashed)
-        context.machine.watch(self._hear)
+        context.machine.watch(self._apply_staged)
 
     def reachable(self, bmc: str) -> bool:
-        """Whether a request to it comes back. Asking counts as a request."""
-        struck = self._context.faults.strikes("bmc-unreachable", bmc)
-        return not struck and self._context.machine.power.reachable(bmc)
+        """Whether a request to the controller is answered. The call counts as a request for faults."""
+        is_cut_off = self._context.faults.strikes("bmc-unreachable", bmc)
+        return not is_cut_off and self._context.machine.power.reachable(bmc)
 
-    def spot(self, bmc: str, target: str) -> Spot | None:
-        return next((spot for spot in self.devices.spots(bmc) if spot.target == target), None)
+    def item(self, bmc: str, target: str) -> FirmwareItem | None:
+        return next((item for item in self.devices.firmware_items(bmc) if item.target == target), None)
 
-    def version(self, spot: Spot) -> str:
-        return str(self._versions.get(spot.key, spot.version))
+    def version(self, item: FirmwareItem) -> str:
+        return str(self._versions.get(item.key, item.version))
 
-    def flashing(self, spot: Spot) -> bool:
-        return spot.key in self._flashing
+    def flashing(self, item: FirmwareItem) -> bool:
+        return item.key in self._flashing
 
-    def flash(self, spot: Spot, version: str, *, restart_follows: bool) -> None:
-        """The controller took an image; ``restart_follows`` when whoever sent it will restart it."""
-        number = self._flashing.get(spot.key, 0) + 1
-        self._flashing[spot.key] = number
-        wait = self._context.random.between(*FLASH, "flash", spot.key, self._context.clock.now())
-        self._context.scheduler.after(wait, "fas.flashed", spot.bmc, spot.target, version, restart_follows, number)
+    def flash(self, item: FirmwareItem, version: str, *, restart_follows: bool) -> None:
+        """The controller flashes an image; with ``restart_follows``, FAS itself restarts it afterwards."""
+        number = self._flashing.get(item.key, 0) + 1
+        self._flashing[item.key] = number
+        wait = self._context.random.between(*FLASH_TIME, "flash", item.key, self._context.clock.now())
+        self._context.scheduler.after(wait, "fas.flashed", item.bmc, item.target, version, restart_follows, number)
 
     def _flashed(self, bmc: str, target: str, version: str, restart_follows: bool, number: int) -> None:
-        spot = self.spot(bmc, target)
-        if spot is None or self._flashing.get(spot.key) != number:
+        item = self.item(bmc, target)
+        if item is None or self._flashing.get(item.key) != number:
             return
-        del self._flashing[spot.key]
-        if spot.node and self._context.machine.power.state(spot.node) == "on":
-            self._staged[spot.key] = {"version": version, "until": spot.node}
-        elif spot.restarts and not spot.node:
-            self._staged[spot.key] = {"version": version, "until": bmc}
+        del self._flashing[item.key]
+        if item.node and self._context.machine.power.state(item.node) == "on":
+            self._staged[item.key] = {"version": version, "until": item.node}
+        elif item.restarts and not item.node:
+            self._staged[item.key] = {"version": version, "until": bmc}
             if not restart_follows:
-                self._restart(spot)
+                self._restart(item)
         else:
-            self._take(spot.key, version)
+            self._install(item.key, version)
 
-    def _restart(self, spot: Spot) -> None:
+    def _restart(self, item: FirmwareItem) -> None:
         with suppress(ResetRefused, ControllerUnreachable):
-            self._context.machine.power.reset(spot.bmc, "ForceRestart", "new firmware")
+            self._context.machine.power.reset(item.bmc, "ForceRestart", "new firmware")
 
-    def _hear(self, event: Event) -> None:
-        if not self._staged or (event.kind, event.value) not in STARTS:
+    def _apply_staged(self, event: Event) -> None:
+        if not self._staged or (event.kind, event.value) not in START_EVENTS:
             return
         for key, staged in list(self._staged.items()):
             if staged["until"] == event.xname:
                 del self._staged[key]
-                self._take(key, staged["version"])
+                self._install(key, staged["version"])
 
-    def _take(self, key: str, version: str) -> None:
+    def _install(self, key: str, version: str) -> None:
         self._versions[key] = version
-        bmc, _, spot = key.partition("/")
-        self._context.log.add("firmware", bmc, "fas", spot=spot, version=version)
+        bmc, _, item = key.partition("/")
+        self._context.log.add("firmware", bmc, "fas", spot=item, version=version)

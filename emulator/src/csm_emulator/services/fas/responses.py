@@ -1,4 +1,4 @@
-"""How FAS answers: passbacks, problems, identifiers, instants."""
+"""FAS's replies and errors, and the forms of UUIDs and times in them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from csm_emulator.transport.routes import Handler, catching
 
 NIL = str(UUID(int=0))
 _EARLIEST, _LATEST = -62_135_596_800.0, 253_402_300_799.0
-"""The years 1 and 9999, beyond which nothing here can name a day."""
+"""The years 1 and 9999, the limits of ``datetime``."""
 _HEX = re.compile("[0-9a-fA-F]{32}")
 _DASHED = re.compile("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
 
-class Failed(Exception):
-    """Ends a request: status and detail."""
+class RequestFailed(Exception):
+    """The reply is a problem with this status and detail."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
         self.status, self.detail = status, detail
 
 
-def answering(handler: Handler) -> Handler:
-    return catching(handler, Failed, lambda _, failed: problem(failed.status, failed.detail))
+def with_problems(handler: Handler) -> Handler:
+    return catching(handler, RequestFailed, lambda _, failed: problem(failed.status, failed.detail))
 
 
 def answer(value: Json, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Reply:
@@ -42,7 +42,7 @@ def problem(status: int, detail: str) -> Reply:
 
 
 def parse_uuid(text: str) -> str:
-    """As ``uuid.Parse`` of google/uuid; raises ``ValueError`` with its words."""
+    """As ``uuid.Parse`` of google/uuid. Raises ``ValueError`` with the text of its error."""
     size = len(text.encode("utf-8", "replace"))
     if size == 32 and _HEX.fullmatch(text):
         return str(UUID(text))
@@ -63,11 +63,11 @@ def uuid_from(call: Call, name: str) -> str:
     try:
         return parse_uuid(call.args[name])
     except ValueError as error:
-        raise Failed(400, str(error)) from error
+        raise RequestFailed(400, str(error)) from error
 
 
 def go_time(moment: float | None) -> str:
-    """As Go's ``Time.String`` prints it; empty for none."""
+    """As Go's ``Time.String`` prints a time; empty for None."""
     if moment is None:
         return ""
     moment = min(max(moment, _EARLIEST), _LATEST)
@@ -76,6 +76,6 @@ def go_time(moment: float | None) -> str:
     return f"{whole}{'.' + fraction if fraction else ''} +0000 UTC"
 
 
-def filled(fields: Json) -> Json:
-    """Without what is empty."""
+def without_empty(fields: Json) -> Json:
+    """The fields without empty values."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], 0, False)}

@@ -1,19 +1,20 @@
-"""FAS's paths: they stand at the root of the service, and below ``/v1``, as HPE's document lists both."""
+"""The routes of FAS: each at the root of the service and below ``/v1``, since HPE's document lists both."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
-from csm_emulator.services.fas import health as service
+from csm_emulator.services.fas import health
 from csm_emulator.services.fas.actions.api import Actions
-from csm_emulator.services.fas.actions.loop import Control
-from csm_emulator.services.fas.actions.operations import Launching
-from csm_emulator.services.fas.actions.planner import Planning, Survey
-from csm_emulator.services.fas.actions.records import Records
+from csm_emulator.services.fas.actions.loop import ActionLoop
+from csm_emulator.services.fas.actions.operations import OperationRunner
+from csm_emulator.services.fas.actions.planner import ActionPlanner, FirmwareSurvey
+from csm_emulator.services.fas.actions.records import ActionStore
+from csm_emulator.services.fas.controllers import Controllers
 from csm_emulator.services.fas.firmware import Firmware
-from csm_emulator.services.fas.hsm_client import Hsm
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.images.loader import Loader
 from csm_emulator.services.fas.snapshots import Snapshots
@@ -24,25 +25,29 @@ PREFIX = "/v1"
 
 
 def create_service(context: Context) -> EmulatedService:
-    hsm, firmware, records = Hsm(context), Firmware(context), Records(context)
+    controllers, firmware, records = (
+        Controllers(context, HsmClient(context.mesh)),
+        Firmware(context),
+        ActionStore(context),
+    )
     images = Images(context, firmware.devices)
-    survey = Survey(hsm, firmware)
-    planning = Planning(context, records, images, survey, firmware)
-    control = Control(context, records, Launching(context, records, images, firmware, hsm))
-    planning.ready = control.wake
+    survey = FirmwareSurvey(controllers, firmware)
+    planner = ActionPlanner(context, records, images, survey, firmware)
+    loop = ActionLoop(context, records, OperationRunner(context, records, images, firmware, controllers))
+    planner.ready = loop.wake
     loader = Loader(context, images)
 
     def restarted() -> None:
         loader.restarted()
-        control.restarted()
+        loop.restarted()
 
-    # In FAS's own order: whether a wrong method is 404 or 405 depends on it.
+    # In the order of FAS, on which it depends whether a wrong method is 404 or 405.
     registered = [
-        Route("GET", "/", service.index),
-        *Actions(records, images, planning, control).routes(),
-        *service.routes(hsm),
+        Route("GET", "/", health.index),
+        *Actions(records, images, planner, loop).routes(),
+        *health.routes(controllers),
         *images.routes(),
-        *Snapshots(context, images, survey, firmware, planning).routes(),
+        *Snapshots(context, images, survey, firmware, planner).routes(),
         *loader.routes(),
     ]
     mux = Mux(registered)
@@ -58,5 +63,5 @@ def create_service(context: Context) -> EmulatedService:
 
 
 def _at_service(call: Call) -> Call:
-    """FAS itself knows nothing of the prefix, which HPE's gateway takes away."""
+    """The call without the prefix, which HPE's gateway removes before FAS gets it."""
     return replace(call, path=call.path.removeprefix(PREFIX)) if call.path.startswith(f"{PREFIX}/") else call

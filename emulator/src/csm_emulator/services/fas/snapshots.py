@@ -1,4 +1,4 @@
-"""Which firmware was on what, at a moment, and the way back to it."""
+"""``/snapshots``: records of the installed firmware versions, and their restoration."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.actions.api import accepted, check_components
-from csm_emulator.services.fas.actions.planner import GATHER, Found, Planning, Survey
-from csm_emulator.services.fas.devices import Spot
+from csm_emulator.services.fas.actions.planner import PLANNING_TIME, ActionPlanner, DiscoveredFirmware, FirmwareSurvey
+from csm_emulator.services.fas.controllers import DISCOVERED
+from csm_emulator.services.fas.devices import FirmwareItem
 from csm_emulator.services.fas.firmware import Firmware
-from csm_emulator.services.fas.hsm_client import OK
 from csm_emulator.services.fas.images.api import Images
-from csm_emulator.services.fas.responses import NIL, Failed, answer, answering, filled, go_time
+from csm_emulator.services.fas.responses import NIL, RequestFailed, answer, go_time, with_problems, without_empty
 from csm_emulator.state.clock import next_tick
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
-SWEEP = 2500.0
-"""Expired ones go at every 500th turn of the loop."""
+EXPIRY_INTERVAL = 2500.0
+"""Seconds: FAS deletes expired snapshots in every 500th round of its loop."""
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _NUMBER = re.compile("[+-]?[0-9]{1,18}")
 
 
 class Snapshots:
     def __init__(
-        self, context: Context, images: Images, survey: Survey, firmware: Firmware, planning: Planning
+        self, context: Context, images: Images, survey: FirmwareSurvey, firmware: Firmware, planner: ActionPlanner
     ) -> None:
         self._context = context
         self._images = images
         self._survey = survey
         self._firmware = firmware
-        self._planning = planning
+        self._planner = planner
         self._table = context.tables.open("fas.snapshots")
         context.scheduler.register("fas.snapshot", self._take)
         context.scheduler.register("fas.expire", self._expire)
@@ -43,10 +43,10 @@ class Snapshots:
         one = "/snapshots/{name}"
         return [
             Route("GET", "/snapshots", self.list_all),
-            Route("GET", one, answering(self.get)),
-            Route("POST", "/snapshots", answering(self.create)),
-            Route("POST", one + "/restore", answering(self.restore)),
-            Route("DELETE", one, answering(self.delete)),
+            Route("GET", one, with_problems(self.get)),
+            Route("POST", "/snapshots", with_problems(self.create)),
+            Route("POST", one + "/restore", with_problems(self.restore)),
+            Route("DELETE", one, with_problems(self.delete)),
         ]
 
     def list_all(self, _: Call) -> Reply:
@@ -60,10 +60,10 @@ class Snapshots:
         check_components(parameters["stateComponentFilter"])
         name = parameters["name"]
         if not name:
-            raise Failed(400, "Name cannot be empty")
+            raise RequestFailed(400, "Name cannot be empty")
         if name in self._table:
-            raise Failed(409, "Snapshot with same name already exists")
-        now, expires = self._context.clock.now(), _moment(parameters["expirationTime"])
+            raise RequestFailed(409, "Snapshot with same name already exists")
+        now, expires = self._context.clock.now(), _expiration_time(parameters["expirationTime"])
         self._table[name] = {
             "name": name,
             "captureTime": now,
@@ -73,10 +73,10 @@ class Snapshots:
             "parameters": parameters,
             "errors": [],
         }
-        self._context.scheduler.after(GATHER, "fas.snapshot", name, now)
+        self._context.scheduler.after(PLANNING_TIME, "fas.snapshot", name, now)
         if expires is not None:
-            self._context.scheduler.at(next_tick(max(expires, now), SWEEP), "fas.expire", name, now)
-        return answer({"name": name}, 201, [("Location", f"../snapshots/{_header(name)}")])
+            self._context.scheduler.at(next_tick(max(expires, now), EXPIRY_INTERVAL), "fas.expire", name, now)
+        return answer({"name": name}, 201, [("Location", f"../snapshots/{_header_value(name)}")])
 
     def delete(self, call: Call) -> Reply:
         del self._table[self._expect(call)["name"]]
@@ -84,7 +84,7 @@ class Snapshots:
 
     def restore(self, call: Call) -> Reply:
         if call.first("confirm").upper() != "YES":
-            raise Failed(400, "missing required parameter 'confirm'")
+            raise RequestFailed(400, "missing required parameter 'confirm'")
         override = call.first("overrideDryrun").upper() == "TRUE"
         limit = _number(call.first("timeLimit")) if call.has("timeLimit") else 0
         snapshot = self._expect(call)
@@ -98,44 +98,44 @@ class Snapshots:
             "description": f"restore snapshot {snapshot['name']}",
         }
         parameters = bodies.read_action(b"{}") | {"command": command}
-        action = self._planning.begin_restore(parameters, snapshot["devices"], snapshot["expirationTime"])
+        action = self._planner.begin_restore(parameters, snapshot["devices"], snapshot["expirationTime"])
         return accepted(action, command)
 
     def _expect(self, call: Call) -> Json:
         name = call.args["name"]
         if name not in self._table:
-            raise Failed(404, f"Key /snapshots/{name} does not exist")
+            raise RequestFailed(404, f"Key /snapshots/{name} does not exist")
         return self._table[name]
 
     def _take(self, name: str, captured: float) -> None:
         snapshot = self._table.get(name)
         if snapshot is None or snapshot["captureTime"] != captured:
             return
-        found, errors = self._survey.look(snapshot["parameters"])
-        self._table[name] = {**snapshot, "devices": self._devices(found), "errors": errors, "ready": True}
+        firmware, errors = self._survey.look(snapshot["parameters"])
+        self._table[name] = {**snapshot, "devices": self._devices(firmware), "errors": errors, "ready": True}
 
-    def _devices(self, found: list[Found]) -> list[Json]:
+    def _devices(self, firmware: list[DiscoveredFirmware]) -> list[Json]:
         images = self._images.all()
         devices: dict[str, Json] = {}
-        for spot, device in found:
-            if device.discovered != OK:
-                error = f"{device.xname} discovery status: {device.discovered}"
-                devices[spot.bmc] = {"xname": spot.bmc, "targets": None, "error": error}
+        for item, device in firmware:
+            if device.discovery_status != DISCOVERED:
+                error = f"{device.xname} discovery status: {device.discovery_status}"
+                devices[item.bmc] = {"xname": item.bmc, "targets": None, "error": error}
                 continue
-            entry = devices.setdefault(spot.bmc, {"xname": spot.bmc, "targets": [], "error": ""})
-            entry["targets"].append(self._target(spot, images))
+            entry = devices.setdefault(item.bmc, {"xname": item.bmc, "targets": [], "error": ""})
+            entry["targets"].append(self._target(item, images))
         return list(devices.values())
 
-    def _target(self, spot: Spot, images: Mapping[str, Json]) -> Json:
-        version = self._firmware.version(spot)
-        fitting = [key for key, image in images.items() if _is_on(image, spot, version)]
+    def _target(self, item: FirmwareItem, images: Mapping[str, Json]) -> Json:
+        version = self._firmware.version(item)
+        matches = [key for key, image in images.items() if _is_installed(image, item, version)]
         return {
-            "name": spot.target,
+            "name": item.target,
             "firmwareVersion": version,
             "error": "",
-            "imageID": fitting[-1] if fitting else NIL,
+            "imageID": matches[-1] if matches else NIL,
             "softwareId": "",
-            "targetName": spot.name,
+            "targetName": item.name,
         }
 
     def _expire(self, name: str, captured: float) -> None:
@@ -144,12 +144,12 @@ class Snapshots:
             del self._table[name]
 
 
-def _is_on(image: Json, spot: Spot, version: str) -> bool:
+def _is_installed(image: Json, item: FirmwareItem, version: str) -> bool:
     return (
-        spot.model in (image["models"] or ())
-        and image["deviceType"].lower() == spot.device_type.lower()
-        and image["manufacturer"].lower() == spot.manufacturer.lower()
-        and image["target"] in (spot.target, spot.name)
+        item.model in (image["models"] or ())
+        and image["deviceType"].lower() == item.device_type.lower()
+        and image["manufacturer"].lower() == item.manufacturer.lower()
+        and image["target"] in (item.target, item.name)
         and image["firmwareVersion"] == version
     )
 
@@ -164,29 +164,29 @@ def _summary(snapshot: Json) -> Json:
 
 def _show(snapshot: Json) -> Json:
     parameters = snapshot["parameters"]
-    shown: dict[str, Json] = {"name": parameters["name"]}
+    filters: dict[str, Json] = {"name": parameters["name"]}
     if snapshot["expirationTime"] is not None:
-        shown["expirationTime"] = go_time(snapshot["expirationTime"])
+        filters["expirationTime"] = go_time(snapshot["expirationTime"])
     for name in ("stateComponentFilter", "inventoryHardwareFilter", "targetFilter"):
-        shown[name] = filled(parameters[name])
+        filters[name] = without_empty(parameters[name])
     return _times(snapshot) | {
         "ready": snapshot["ready"],
         "devices": snapshot["devices"],
         "relatedActions": [],
-        "parameters": shown,
+        "parameters": filters,
         "errors": snapshot["errors"],
     }
 
 
 def _times(snapshot: Json) -> dict[str, Json]:
-    shown = {"name": snapshot["name"], "captureTime": go_time(snapshot["captureTime"])}
+    times = {"name": snapshot["name"], "captureTime": go_time(snapshot["captureTime"])}
     if snapshot["expirationTime"] is not None:
-        shown["expirationTime"] = go_time(snapshot["expirationTime"])
-    return shown
+        times["expirationTime"] = go_time(snapshot["expirationTime"])
+    return times
 
 
-def _moment(text: str) -> float | None:
-    """What is no instant is passed over without a word."""
+def _expiration_time(text: str) -> float | None:
+    """None for a text that is not a time: FAS ignores it without an error."""
     if not _RFC3339.fullmatch(text):
         return None
     try:
@@ -197,10 +197,10 @@ def _moment(text: str) -> float | None:
 
 def _number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise Failed(400, f'strconv.Atoi: parsing "{text}": invalid syntax')
+        raise RequestFailed(400, f'strconv.Atoi: parsing "{text}": invalid syntax')
     return int(text)
 
 
-def _header(name: str) -> str:
-    """Go takes line ends out of header values; other servers refuse what is not Latin."""
+def _header_value(name: str) -> str:
+    """The name without characters that a header cannot carry."""
     return "".join(letter if letter.isascii() and letter.isprintable() else " " for letter in name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.machine.context import Event
@@ -25,13 +26,13 @@ NOTIFICATIONS: Mapping[str, tuple[str, str, str]] = {
     DEAD: ("Standby", "Alert", "Heartbeat stopped -- declared dead"),
 }
 WARNED, WARNED_BY_GAP = "WN", "WG"
-SM_PATH = "/hsm/v2/State/Components/BulkStateData"
 _BEATING_NODE: dict[str, Any] = {"since": 0.0, "warned": ""}
 
 
 class Heartbeats:
     def __init__(self, context: Context, params: Params) -> None:
         self._context = context
+        self._hsm = HsmClient(context.mesh)
         self._params = params
         running = context.machine.topology.running
         self._records = context.tables.open("hbtd.beats", dict.fromkeys(sorted(running), _BEATING_NODE))
@@ -158,13 +159,13 @@ class Heartbeats:
         """Send pending notifications; those that HSM refuses are sent again at the next check."""
         if not self._pending or self._params.number("Nosm"):
             return
-        if self._context.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status != 200:
+        if self._hsm.ready().status != 200:
             return
         for notification, (state, flag, message) in NOTIFICATIONS.items():
             names = [name for name, pending in self._pending.items() if pending == notification]
             extended_info = {"ID": "", "Message": message, "Flag": ""}
             body = {"ComponentIDs": names, "State": state, "Flag": flag, "ExtendedInfo": extended_info}
-            if names and self._context.mesh.ask("smd", "PATCH", SM_PATH, body).status in (200, 202, 204):
+            if names and self._hsm.update_states(body).status in (200, 202, 204):
                 for name in names:
                     del self._pending[name]
 

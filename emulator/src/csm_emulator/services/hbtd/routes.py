@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRINGS, Struct, struct
@@ -81,7 +82,7 @@ class Hbtd:
         return marshalled(self._heartbeat_state(normal(call.args["xname"])))
 
     def health(self, _: Call) -> Reply:
-        ready = self._context.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status == 200
+        ready = HsmClient(self._context.mesh).ready().status == 200
         health = {
             "KvStore": "Initialization key present: HBTD_OK",
             "MsgBus": "Connected and OPEN",

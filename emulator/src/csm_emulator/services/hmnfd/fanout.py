@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_to, struct
@@ -38,6 +39,7 @@ class Fanout:
 
     def __init__(self, context: Context, params: Params, subscriptions: RecordTable) -> None:
         self._context = context
+        self._hsm = HsmClient(context.mesh)
         self._params = params
         self._subscriptions = subscriptions
         self._batch = context.tables.open("hmnfd.batch")
@@ -76,10 +78,8 @@ class Fanout:
         """A restart empties the memory, and removes the subscriptions of nodes that are down in HSM."""
         self._batch.clear()
         self._pruned.clear()
-        reply = self._context.mesh.ask(
-            "smd", "GET", "/hsm/v2/State/Components?type=Node&state=Off&state=Empty&state=Halt&stateonly=true"
-        )
-        down = {component["ID"] for component in reply.json()["Components"]} if reply.ok else set()
+        response = self._hsm.components("type=Node&state=Off&state=Empty&state=Halt&stateonly=true")
+        down = {component["ID"] for component in response.value()} if response.ok else set()
         for xname in sorted({xname_of(key) for key in self._subscriptions} & down):
             self.remove_subscriber(xname)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.responses import marshal
 from csm_emulator.records import Json
@@ -23,6 +24,7 @@ _OWN_SUBSCRIPTION: Json = {
 class HsmSubscription:
     def __init__(self, context: Context, params: Params) -> None:
         self._context = context
+        self._hsm = HsmClient(context.mesh)
         self._params = params
         self._table = context.tables.open("hmnfd.hsm")
         context.scheduler.register("hmnfd.subscribe", self._subscribe)
@@ -67,7 +69,7 @@ class HsmSubscription:
         self._table["number"] = number
         body = {name: value for name, value in subscription.items() if value is not None and value != []}
         body |= {"Subscriber": f"{self._host()}_{number}", "Url": self._params.text("Scn_in_url")}
-        return self._context.mesh.ask("smd", "POST", "/hsm/v2/Subscriptions/SCN", body).status in (200, 202, 204)
+        return self._hsm.subscribe(body).status in (200, 202, 204)
 
     def _host(self) -> str:
         return f"cray-hmnfd-{self._context.random.hex(9, 'hmnfd')}-{self._context.random.hex(5, 'hmnfd', 'pod')}"

@@ -1,7 +1,7 @@
-"""Keycloak's realm ``shasta``: who may log in, tokens and the keys that sign them; and of its administration what TAPMS
-and an administrator of tenants need: groups, their roles, and who is in them.
+"""Keycloak's realm ``shasta``: its users, its tokens and the keys that sign them. Of Keycloak's administration API it
+has what TAPMS and the administrators of tenants need: groups, their roles and members.
 
-Facts are those of Keycloak 26.7.3, asked with a realm shaped like CSM's. Nothing here decides what a token is good for:
-that is the gateway's. No authorization code flow, and nobody makes users: they come with the machine. Of the realm
-``master`` there is only how one logs in to it.
+The behaviour is that of Keycloak 26.7.3 with a realm like CSM's. What a token allows is decided in the gateway, not
+here. There is no authorization code flow, and users cannot be created: they come with the machine. The realm ``master``
+has only the login of its administrator.
 """

@@ -1,4 +1,4 @@
-"""Forms that come in, and how Keycloak's answers look."""
+"""Reads forms, and makes Keycloak's replies: JSON, OAuth errors, HTML pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote
 from csm_emulator.records import Json
 from csm_emulator.transport.call import JSON, Call, Reply
 
-SAFE = (
+SECURITY_HEADERS = (
     ("Referrer-Policy", "no-referrer"),
     ("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),
     ("X-Content-Type-Options", "nosniff"),
@@ -20,14 +20,14 @@ SAFE = (
 )
 NO_STORE = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
 NO_CACHE = (("Cache-Control", "no-cache"),)
-FRESH = (("Cache-Control", "no-store, must-revalidate, max-age=0"),)
-FRAMES = (("Content-Security-Policy", "frame-src 'self'; frame-ancestors 'self'; object-src 'none';"),)
+NO_STORE_REVALIDATE = (("Cache-Control", "no-store, must-revalidate, max-age=0"),)
+FRAME_POLICY = (("Content-Security-Policy", "frame-src 'self'; frame-ancestors 'self'; object-src 'none';"),)
 
 Headers = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Refused(Exception):
+class OAuthError(Exception):
     """An OAuth error."""
 
     status: int
@@ -35,21 +35,21 @@ class Refused(Exception):
     description: str
 
 
-def json_answer(value: Json, status: int = 200, headers: Headers = (), media: str = JSON) -> Reply:
-    """As Jackson writes it: compact, nothing after it."""
-    return Reply(status, json.dumps(value, separators=(",", ":")).encode(), media, (*headers, *SAFE))
+def json_reply(value: Json, status: int = 200, headers: Headers = (), media: str = JSON) -> Reply:
+    """JSON as Jackson writes it: compact, without a newline at the end."""
+    return Reply(status, json.dumps(value, separators=(",", ":")).encode(), media, (*headers, *SECURITY_HEADERS))
 
 
-def refusal(refused: Refused, headers: Headers = ()) -> Reply:
-    told = {"error": refused.error, "error_description": refused.description}
-    return json_answer(told, refused.status, headers)
+def error_reply(refused: OAuthError, headers: Headers = ()) -> Reply:
+    body = {"error": refused.error, "error_description": refused.description}
+    return json_reply(body, refused.status, headers)
 
 
 def challenge(status: int, error: str = "", description: str = "") -> Reply:
-    """Of a resource that wants a bearer token."""
-    told = f', error="{error}", error_description="{description}"' if error else ""
-    said = (("WWW-Authenticate", f'Bearer realm="shasta"{told}'),)
-    return Reply(status, b"", "text/plain;charset=utf-8", (*NO_STORE, *said, *SAFE))
+    """The reply of a resource that needs a bearer token."""
+    parameters = f', error="{error}", error_description="{description}"' if error else ""
+    authenticate = (("WWW-Authenticate", f'Bearer realm="shasta"{parameters}'),)
+    return Reply(status, b"", "text/plain;charset=utf-8", (*NO_STORE, *authenticate, *SECURITY_HEADERS))
 
 
 def page(title: str, body: str, headers: Headers = NO_CACHE) -> Reply:
@@ -57,11 +57,11 @@ def page(title: str, body: str, headers: Headers = NO_CACHE) -> Reply:
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>\n'
         f"<body>\n<h1>{title}</h1>\n{body}\n</body></html>\n"
     )
-    return Reply(200, text.encode(), "text/html;charset=utf-8", (*headers, *FRAMES, *SAFE))
+    return Reply(200, text.encode(), "text/html;charset=utf-8", (*headers, *FRAME_POLICY, *SECURITY_HEADERS))
 
 
 class Form(dict[str, str]):
-    """The first value of every field."""
+    """The first value of each field; ``doubled`` when a field occurs more than once."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         super().__init__(reversed(pairs))
@@ -69,15 +69,15 @@ class Form(dict[str, str]):
 
 
 def form_of(call: Call) -> Form:
-    """What is not sent as a form is an empty one."""
+    """The form in the body; an empty one for other content types."""
     media = call.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/x-www-form-urlencoded":
         return Form(())
     return Form(parse_qsl(call.body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
-def basic(headers: Mapping[str, str]) -> tuple[str, str] | None:
-    """Name and secret of HTTP Basic, which RFC 6749 §2.3.1 wants percent-encoded and many send as they are."""
+def basic_credentials(headers: Mapping[str, str]) -> tuple[str, str] | None:
+    """Name and secret of HTTP Basic. RFC 6749 §2.3.1 requires percent-encoding, which many clients omit."""
     kind, _, code = headers.get("authorization", "").partition(" ")
     if kind.lower() != "basic":
         return None

@@ -1,4 +1,4 @@
-"""Keycloak on the wire."""
+"""The routes of Keycloak."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from csm_emulator.context import Context
 from csm_emulator.services.keycloak.admin.groups import ADMIN, AdminGroups
-from csm_emulator.services.keycloak.admin.master_realm import MASTER, Gate, master_realm
+from csm_emulator.services.keycloak.admin.master_realm import MASTER, AdministratorCheck, master_realm
 from csm_emulator.services.keycloak.admin.users import AdminUsers
-from csm_emulator.services.keycloak.control_switches import Side
+from csm_emulator.services.keycloak.control_switches import ControlSwitches
 from csm_emulator.services.keycloak.endpoints import Endpoints
 from csm_emulator.services.keycloak.login.devices import Devices
 from csm_emulator.services.keycloak.login.grants import Grants
@@ -17,7 +17,7 @@ from csm_emulator.services.keycloak.realm.groups import Groups
 from csm_emulator.services.keycloak.realm.realm import PATH, Realm
 from csm_emulator.services.keycloak.realm.roles import realm_roles
 from csm_emulator.services.keycloak.realm.users import clients
-from csm_emulator.services.keycloak.responses import json_answer
+from csm_emulator.services.keycloak.responses import json_reply
 from csm_emulator.transport.call import JSON, Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Handler, Route, unsupported
 
@@ -27,39 +27,39 @@ _MASTER_TOKEN = f"{MASTER}/protocol/openid-connect/token"
 _FORM_LIMIT = 1 << 20
 
 _Row = tuple[str, str, Handler]
-"""Methods, path, and who answers."""
+"""Methods, path, and handler."""
 
 
 def create_service(context: Context) -> EmulatedService:
     groups = Groups(context)
     realm = Realm(context, groups.account, clients(context))
     devices = Devices(realm)
-    rows = [*_rows(realm, devices), *_administration(context, realm, groups)]
+    rows = [*_realm_rows(realm, devices), *_administration(context, realm, groups)]
     return EmulatedService(
         "keycloak",
         (("/keycloak", "/keycloak"),),
-        [*_routes(rows), *Side(realm, not_found).routes()],
+        [*_routes(rows), *ControlSwitches(realm, not_found).routes()],
         not_found,
         wrong_method,
         body_limit=_FORM_LIMIT,
-        # OPA knows them on auth.cmn alone, which is another name of the same gateway; a laptop has only one name.
+        # OPA allows these on auth.cmn only, another name of the same gateway; the emulator has only one name.
         open_paths=(DEVICE, f"{PATH}/login-actions/", _MASTER_TOKEN, f"{ADMIN}/"),
         restarted=devices.forget,
     )
 
 
-def _rows(realm: Realm, devices: Devices) -> list[_Row]:
+def _realm_rows(realm: Realm, devices: Devices) -> list[_Row]:
     grants, pages = Grants(realm, devices), Pages(realm, devices)
-    told = Endpoints(realm, grants)
+    endpoints = Endpoints(realm, grants)
     return [
-        ("GET HEAD", PATH, told.describe),
-        ("GET HEAD", f"{PATH}/.well-known/openid-configuration", told.discover),
-        ("GET HEAD", f"{OIDC}/certs", told.certs),
+        ("GET HEAD", PATH, endpoints.describe),
+        ("GET HEAD", f"{PATH}/.well-known/openid-configuration", endpoints.discover),
+        ("GET HEAD", f"{OIDC}/certs", endpoints.certs),
         ("POST", f"{OIDC}/token", grants.answer),
-        ("POST", f"{OIDC}/token/introspect", told.introspect),
-        ("GET POST", f"{OIDC}/userinfo", told.userinfo),
-        ("GET POST", f"{OIDC}/logout", told.logout),
-        ("POST", f"{OIDC}/revoke", told.revoke),
+        ("POST", f"{OIDC}/token/introspect", endpoints.introspect),
+        ("GET POST", f"{OIDC}/userinfo", endpoints.userinfo),
+        ("GET POST", f"{OIDC}/logout", endpoints.logout),
+        ("POST", f"{OIDC}/revoke", endpoints.revoke),
         ("GET POST", f"{OIDC}/auth", unsupported(NO_CODE_FLOW, _not_implemented)),
         ("POST", f"{OIDC}/auth/device", pages.begin),
         ("GET HEAD", f"{OIDC}/auth/device", pages.verify),
@@ -71,11 +71,11 @@ def _rows(realm: Realm, devices: Devices) -> list[_Row]:
 
 def _administration(context: Context, realm: Realm, groups: Groups) -> list[_Row]:
     master = master_realm(context)
-    gate = Gate(master, realm)
-    asked = [*AdminGroups(groups, realm_roles(context)).table(), *AdminUsers(realm, groups).table()]
+    administrator_check = AdministratorCheck(master, realm)
+    rows = [*AdminGroups(groups, realm_roles(context)).table(), *AdminUsers(realm, groups).table()]
     return [
         ("POST", _MASTER_TOKEN, Grants(master, Devices(master)).answer),
-        *((methods, path, gate.guarded(handler)) for methods, path, handler in asked),
+        *((methods, path, administrator_check.guarded(handler)) for methods, path, handler in rows),
     ]
 
 
@@ -87,15 +87,15 @@ def _routes(rows: Iterable[_Row]) -> Iterable[Route]:
 
 
 def _not_implemented(reason: str) -> Reply:
-    return json_answer({"error": "not_implemented", "error_description": reason}, 501)
+    return json_reply({"error": "not_implemented", "error_description": reason}, 501)
 
 
 def not_found(call: Call) -> Reply:
     if not call.path.startswith("/keycloak/realms/"):
         return Reply(404, b'{"error":"Unable to find matching target resource method"}', JSON)
     in_realm = f"{call.path}/".startswith((f"{PATH}/", f"{MASTER}/"))
-    return json_answer({"error": "HTTP 404 Not Found" if in_realm else "Realm does not exist"}, 404)
+    return json_reply({"error": "HTTP 404 Not Found" if in_realm else "Realm does not exist"}, 404)
 
 
 def wrong_method(_: Call, allowed: Sequence[str]) -> Reply:  # noqa: ARG001 (the shape of every such function)
-    return json_answer({"error": "HTTP 405 Method Not Allowed"}, 405)
+    return json_reply({"error": "HTTP 405 Method Not Allowed"}, 405)

@@ -1,4 +1,4 @@
-"""What the realm's tokens say, and the answer that brings them."""
+"""The claims of the realm's tokens, and the reply of the token endpoint."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.services.keycloak import wall_clock as moments
+from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.services.keycloak.realm.keys import Claims
 from csm_emulator.services.keycloak.realm.realm import Realm, Session
 from csm_emulator.services.keycloak.realm.users import SHASTA, Account
-from csm_emulator.services.keycloak.responses import Refused
+from csm_emulator.services.keycloak.responses import OAuthError
 
 _DEFAULT_ROLES = ("offline_access", "uma_authorization")
 _ACCOUNT_ROLES = ["manage-account", "manage-account-links", "view-profile"]
@@ -19,44 +19,44 @@ _HIDDEN_SCOPES = "basic acr roles web-origins"
 _OPTIONAL_SCOPES = ("address", "phone", "microprofile-jwt", "offline_access", "organization")
 _SCOPES = frozenset({"openid", "profile", "email", *_HIDDEN_SCOPES.split(), *_OPTIONAL_SCOPES})
 OFFLINE = "offline_access"
-_OF_ACCESS = ("realm_access", "resource_access", "scope")
-"""Claims that an ID token leaves out."""
-_LIGHT = ("exp", "iat", "jti", "iss", "typ", "azp", "sid", "scope")
-"""Claims of a light access token."""
+_ACCESS_CLAIMS = ("realm_access", "resource_access", "scope")
+"""Claims of an access token that an ID token does not have."""
+_LIGHT_CLAIMS = ("exp", "iat", "jti", "iss", "typ", "azp", "sid", "scope")
+"""The only claims of a light access token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """To whom tokens are given, and on which way they came to it."""
+    """The account and client that tokens are issued to, and by which grant."""
 
     account: Account
     client: str
     scope: str
     issuer: str
-    way: str
-    """As Keycloak puts it into the token's id: ro, rt, dg or cc."""
+    grant_code: str
+    """The grant, as Keycloak puts it into the token's id: ro, rt, dg or cc."""
     session: Session | None = None
     """None for a service account."""
     address: str = ""
-    """Where a service account called from."""
+    """The address that a service account called from."""
 
 
-def checked_scope(asked: str) -> str:
-    if not _SCOPES.issuperset(asked.split()):
-        raise Refused(400, "invalid_scope", f"Invalid scopes: {asked}")
-    return scope_of(asked)
+def checked_scope(requested: str) -> str:
+    if not _SCOPES.issuperset(requested.split()):
+        raise OAuthError(400, "invalid_scope", f"Invalid scopes: {requested}")
+    return scope_of(requested)
 
 
-def scope_of(asked: str) -> str:
-    """What is given for what is asked: ``profile email`` in any case."""
-    wanted = asked.split()
-    first = ["openid"] if "openid" in wanted else []
-    return " ".join([*first, "profile", "email", *(name for name in _OPTIONAL_SCOPES if name in wanted)])
+def scope_of(requested: str) -> str:
+    """The granted scope for a requested one: ``profile email`` is always part of it."""
+    names = requested.split()
+    first = ["openid"] if "openid" in names else []
+    return " ".join([*first, "profile", "email", *(name for name in _OPTIONAL_SCOPES if name in names)])
 
 
 def tokens_for(realm: Realm, grant: Grant) -> dict[str, Any]:
-    """The answer of the token endpoint."""
-    moment, session = moments.now(), grant.session
+    """The body of the token endpoint's reply."""
+    moment, session = wall_clock.now(), grant.session
     access = _access(realm, grant, moment)
     refresh = None if session is None else _refresh(realm, grant, session, moment)
     token = realm.keys.sign(access)
@@ -80,12 +80,12 @@ def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
     if session is not None:
         ends = min(ends, realm.ends(session))
     light = realm.clients[grant.client].light
-    when = {"auth_time": int(session.started)} if session is not None and session.by_form else {}
+    auth_time = {"auth_time": int(session.started)} if session is not None and session.by_form else {}
     claims = {
         "exp": int(ends),
         "iat": int(moment),
-        **when,
-        "jti": f"{_kind(grant)}{'lt' if light else 'rt'}{grant.way}:{realm.new_id(moment)}",
+        **auth_time,
+        "jti": f"{_kind(grant)}{'lt' if light else 'rt'}{grant.grant_code}:{realm.new_id(moment)}",
         "iss": grant.issuer,
         "aud": _audience(account),
         "sub": realm.subject(account),
@@ -99,11 +99,11 @@ def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
         **_caller(grant),
         **profile(account),
     }
-    return {claim: claims[claim] for claim in _LIGHT if claim in claims} if light else claims
+    return {claim: claims[claim] for claim in _LIGHT_CLAIMS if claim in claims} if light else claims
 
 
 def _kind(grant: Grant) -> str:
-    """Of the session: transient, offline or online."""
+    """The kind of the session: transient, offline or online."""
     if grant.session is None:
         return "tr"
     return "of" if OFFLINE in grant.scope.split() else "on"
@@ -120,22 +120,22 @@ def _audience(account: Account) -> list[str]:
 
 
 def _client_roles(account: Account) -> dict[str, dict[str, list[str]]]:
-    roles = {client: {"roles": list(named)} for client, named in account.client_roles.items()}
+    roles = {client: {"roles": list(names)} for client, names in account.client_roles.items()}
     return roles | {"account": {"roles": _ACCOUNT_ROLES}}
 
 
 def profile(account: Account) -> dict[str, Any]:
-    """What the scopes ``profile`` and ``email`` and the mapper of groups say of somebody."""
+    """The claims of the scopes ``profile`` and ``email`` and of the mapper of groups."""
     if not account.name:
         return {"email_verified": False, "preferred_username": account.username}
-    given, _, family = account.name.partition(" ")
+    given_name, _, family_name = account.name.partition(" ")
     return {
         "email_verified": True,
         "name": account.name,
         **({"groups": list(account.groups)} if account.groups else {}),
         "preferred_username": account.username,
-        "given_name": given,
-        "family_name": family,
+        "given_name": given_name,
+        "family_name": family_name,
         "email": f"{account.username}@example.org",
     }
 
@@ -162,7 +162,7 @@ def _refresh(realm: Realm, grant: Grant, session: Session, moment: float) -> Cla
 def _identity(realm: Realm, access: Claims, token: str) -> Claims:
     half = hashlib.sha256(token.encode()).digest()[:16]
     return {
-        **{claim: value for claim, value in access.items() if claim not in _OF_ACCESS},
+        **{claim: value for claim, value in access.items() if claim not in _ACCESS_CLAIMS},
         "jti": realm.new_id(access["iat"]),
         "aud": access["azp"],
         "typ": "ID",
@@ -170,14 +170,14 @@ def _identity(realm: Realm, access: Claims, token: str) -> Claims:
     }
 
 
-def genuine(realm: Realm, token: str, issuer: str) -> Claims | None:
-    """The claims of an access token that Keycloak itself would take now, its session and revocation aside."""
+def valid_claims(realm: Realm, token: str, issuer: str) -> Claims | None:
+    """The claims of a valid access token; None for others. Session and revocation are not checked."""
     claims = realm.keys.read(token)
     if claims is None or claims.get("typ") != "Bearer" or claims.get("iss") != issuer:
         return None
     ends = claims.get("exp")
-    if not isinstance(ends, int | float) or ends <= moments.now():
+    if not isinstance(ends, int | float) or ends <= wall_clock.now():
         return None
     fault = realm.context.faults.present("token-expiry", "keycloak")
-    called_expired = fault is not None and moments.issued_at(claims) < fault.facts.get("before", float("inf"))
+    called_expired = fault is not None and wall_clock.issued_at(claims) < fault.facts.get("before", float("inf"))
     return None if called_expired else claims

@@ -1,5 +1,5 @@
-"""When tokens are made. By the wall's clock, which nothing else of the emulator uses: whoever carries a token compares
-its ``exp`` with a clock of their own, however fast the machine's time runs.
+"""The times of tokens. They are real times, not the machine's: a client compares ``exp`` with a clock of its own,
+however fast the machine's time runs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def identifier(moment: float, tail: str) -> str:
 
 
 def issued_at(claims: Mapping[str, Any]) -> float:
-    """To the millisecond for tokens of ours: ``iat`` alone cannot say which of two in one second came first."""
-    issued, identity = claims.get("iat"), claims.get("jti")
-    exact = _milliseconds(identity) / 1000 if isinstance(identity, str) else 0.0
+    """Exact to the millisecond for tokens made here: ``iat`` alone does not order two tokens of the same second."""
+    issued, token_id = claims.get("iat"), claims.get("jti")
+    exact = _milliseconds(token_id) / 1000 if isinstance(token_id, str) else 0.0
     if not isinstance(issued, int | float):
         return 0.0
     return exact if issued <= exact < issued + 1 else float(issued)

@@ -1,19 +1,19 @@
-"""Whether the service is well, and its name."""
+"""``/liveness``, ``/readiness``, ``/health``, and ``/``, which answers with the name of the service."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.services.pcs.hsm_client import Hsm
-from csm_emulator.services.pcs.problems import written
+from csm_emulator.clients.hsm import HsmClient
+from csm_emulator.services.pcs.problems import marshalled
 from csm_emulator.transport.call import Call, Reply, text_reply
 from csm_emulator.transport.routes import Route
 
-_WELL = "connected, responsive"
+_HEALTHY = "connected, responsive"
 
 
-class Service:
-    def __init__(self, hsm: Hsm) -> None:
+class Health:
+    def __init__(self, hsm: HsmClient) -> None:
         self._hsm = hsm
 
     def routes(self) -> Sequence[Route]:
@@ -24,16 +24,19 @@ class Service:
         )
 
     def _ready(self, _: Call) -> Reply:
-        return Reply(204 if self._hsm.alive() else 503)
+        return Reply(204 if self._hsm_is_alive() else 503)
+
+    def _hsm_is_alive(self) -> bool:
+        return self._hsm.liveness().status < 500
 
     def _health(self, _: Call) -> Reply:
-        return written(
+        return marshalled(
             {
-                "KvStore": _WELL,
-                "DistLocking": _WELL,
-                "StateManager": _WELL if self._hsm.alive() else "connected, not responsive",
-                "Vault": _WELL,
-                "TaskRunner": f"{_WELL}, local mode",
+                "KvStore": _HEALTHY,
+                "DistLocking": _HEALTHY,
+                "StateManager": _HEALTHY if self._hsm_is_alive() else "connected, not responsive",
+                "Vault": _HEALTHY,
+                "TaskRunner": f"{_HEALTHY}, local mode",
             }
         )
 

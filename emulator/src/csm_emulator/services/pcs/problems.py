@@ -1,4 +1,4 @@
-"""What PCS says when it will not."""
+"""PCS's error replies (RFC 7807), its JSON, and its UUID parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BARE = re.compile(f"{_HEX}{{32}}")
 
 
 class Refusal(Exception):
-    """Becomes the answer: a status and its detail."""
+    """The reply is a problem with this status and detail."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -30,10 +30,10 @@ def problem(refusal: Refusal) -> Reply:
         "status": refusal.status,
         "title": HTTPStatus(refusal.status).phrase,
     }
-    return written(body, refusal.status, "application/problem+json")
+    return marshalled(body, refusal.status, "application/problem+json")
 
 
-def written(
+def marshalled(
     value: Json, status: int = 200, media: str = "application/json", headers: tuple[tuple[str, str], ...] = ()
 ) -> Reply:
     """``json.Marshal``, without the newline of Go's encoder."""
@@ -42,7 +42,7 @@ def written(
 
 
 def read_uuid(text: str) -> str:
-    """``uuid.Parse`` of google/uuid: four spellings of one number, and its complaints."""
+    """``uuid.Parse`` of google/uuid: it accepts four forms. Raises ``Refusal`` with the text of its error."""
     plain = text
     if len(text.encode()) == 45:
         if text[:9].lower() != "urn:uuid:":

@@ -1,4 +1,4 @@
-"""Bodies of requests."""
+"""Reads the JSON bodies of requests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from csm_emulator.services.pcs.problems import Refusal
 
 
 def read(body: bytes, kind: GoType) -> Json:
+    """Raises ``Refusal`` with Go's own error text."""
     try:
         return decode(body, kind)
     except DecodeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from csm_emulator.clients.hsm import Component, HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, GoType, slice_of, struct
@@ -13,7 +14,7 @@ from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
 from csm_emulator.services.scsd.problems import OperationError, with_error_replies
 from csm_emulator.services.scsd.redfish import ROOT, Redfish, bad_status, without_port
-from csm_emulator.services.scsd.targets import NO_VALID, HsmError, Target, ask_hsm, verify
+from csm_emulator.services.scsd.targets import NO_VALID, HsmError, Target, checked, verify
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 from csm_emulator.xnames import XnameType
@@ -117,7 +118,7 @@ class Credentials:
             if self._vault_enabled():
                 self._vault[without_port(name)] = dict(account)
         # So that HSM uses the new passwords; its reply does not matter.
-        self._context.mesh.ask("smd", "POST", "/hsm/v2/Inventory/Discover", {"xnames": list(creds), "force": True})
+        HsmClient(self._context.mesh).discover(creds, force=True)
 
     def get(self, call: Call) -> Reply:
         if not self._vault_enabled():
@@ -131,13 +132,14 @@ class Credentials:
         ]
         return marshalled({"Targets": [self._entry(name) for name in names] or None})
 
-    def _components(self, xnames: Sequence[str], kind: str) -> Json:
+    def _components(self, xnames: Sequence[str], kind: str) -> list[Component]:
+        hsm = HsmClient(self._context.mesh)
         try:
             if not xnames:
                 query = "&".join(f"type={requested_type}" for requested_type in ([kind] if kind else TYPES))
-                return ask_hsm(self._context, f"/hsm/v2/State/Components?{query}&stateonly=true")["Components"]
-            body = {"ComponentIDs": list(xnames), "stateonly": True} | ({"type": [kind]} if kind else {})
-            return ask_hsm(self._context, "/hsm/v2/State/Components/Query", body)["Components"]
+                return checked(hsm.components(f"{query}&stateonly=true"))
+            filters = {"stateonly": True, **({"type": [kind]} if kind else {})}
+            return checked(hsm.query_components(xnames, filters))
         except HsmError as trouble:
             detail = "ERROR: problem getting component info from HSM."
             raise OperationError(500, "Can't get HSM component data", detail) from trouble

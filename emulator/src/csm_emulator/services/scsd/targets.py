@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
+from csm_emulator.clients.hsm import HsmClient, HsmResponse
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, verified
-from csm_emulator.records import Json
 from csm_emulator.services.scsd.redfish import CRAY, Redfish, without_port
-from csm_emulator.transport.mesh import NO_BODY
 
-COMPONENTS = "/hsm/v2/State/Components?type=NodeBMC&type=ChassisBMC&type=RouterBMC&type=CabinetBMC&stateonly=true"
+CONTROLLER_QUERY = "type=NodeBMC&type=ChassisBMC&type=RouterBMC&type=CabinetBMC&stateonly=true"
+T = TypeVar("T")
 GOOD_STATES = ("On", "Ready")
 MAX_IDS = 100
 NO_VALID = "ERROR: No valid targets."
@@ -46,12 +47,11 @@ class Target:
         return f"Target '{self.name}' in bad HSM state: {self.state}"
 
 
-def ask_hsm(context: Context, path: str, body: Json = NO_BODY) -> Json:
-    """The reply of HSM to a GET, or with a body to a POST. Raises ``HsmError``."""
-    reply = context.mesh.ask("smd", "GET" if body is NO_BODY else "POST", path, body)
-    if not reply.ok:
-        raise HsmError(f"Bad return status from state manager: {reply.status}")
-    return reply.json()
+def checked(response: HsmResponse[T]) -> T:
+    """The value of an answer of HSM. Raises ``HsmError``."""
+    if not response.ok:
+        raise HsmError(f"Bad return status from state manager: {response.status}")
+    return response.value()
 
 
 def verify(context: Context, names: Sequence[str], *, force: bool, groups: bool) -> list[Target]:
@@ -65,8 +65,8 @@ def verify(context: Context, names: Sequence[str], *, force: bool, groups: bool)
     target_by_name = {target.name: target for target in targets if not target.group_matched}
     # SCSD asks for all controllers; with few targets HSM's answer about those is the same.
     xnames = [name for name in target_by_name if name and verified(name) == name]
-    path = COMPONENTS + "".join(f"&id={name}" for name in xnames) if 0 < len(xnames) <= MAX_IDS else COMPONENTS
-    for component in ask_hsm(context, path)["Components"]:
+    only = "".join(f"&id={name}" for name in xnames) if len(xnames) <= MAX_IDS else ""
+    for component in checked(HsmClient(context.mesh).components(CONTROLLER_QUERY + only)):
         target = target_by_name.get(component["ID"])
         if target is not None and component["State"] in GOOD_STATES:
             target.state = component["State"]
@@ -76,9 +76,9 @@ def verify(context: Context, names: Sequence[str], *, force: bool, groups: bool)
 def _members(context: Context, targets: Sequence[Target]) -> list[Target]:
     target_by_name = {target.name: target for target in targets}
     targets_of_groups: list[Target] = []
-    for group in ask_hsm(context, "/hsm/v2/groups"):
-        label, members = group["label"], group["members"]["ids"] or ()
-        controllers = [name for name in members if hms_type(without_port(name)) in CONTROLLERS]
+    for group in checked(HsmClient(context.mesh).groups()):
+        label = group.name
+        controllers = [name for name in group.members if hms_type(without_port(name)) in CONTROLLERS]
         if label in target_by_name and controllers:
             target_by_name[label].group_matched = True
             targets_of_groups += [Target(name) for name in controllers]

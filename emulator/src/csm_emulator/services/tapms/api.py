@@ -1,4 +1,4 @@
-"""What anybody may ask: the list of tenants, one of them, and whose a node is."""
+"""TAPMS's REST API: the list of tenants, one tenant, and the tenants of nodes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.dialects.go_json.types import STRINGS
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
-from csm_emulator.services.tapms.kubernetes_client import ClusterApi, Failed, Tenant
-from csm_emulator.services.tapms.tenant import spec_of, status_of, written
+from csm_emulator.services.tapms.kubernetes_client import KubernetesClient, RequestFailed, Tenant
+from csm_emulator.services.tapms.tenant import spec_of, status_of, tenant_view
 from csm_emulator.transport.call import Call, Reply, text_reply
 from csm_emulator.transport.routes import Route
 
@@ -18,22 +18,22 @@ MEDIA = "application/json; charset=utf-8"
 PATH = "/v1alpha3/tenants"
 
 
-def gin(value: Json, status: int = 200) -> Reply:
+def gin_reply(value: Json, status: int = 200) -> Reply:
     return marshalled(value, status, MEDIA)
 
 
 def no_route(call: Call) -> Reply:
-    """gin puts a slash too many right."""
+    """As gin: a redirect for a slash at the end, and 404 for other paths."""
     if call.path == f"{PATH}/" and call.method in ("GET", "POST"):
         code = 301 if call.method == "GET" else 307
         body = f'<a href="{PATH}">{"Moved Permanently" if code == 301 else "Temporary Redirect"}</a>.\n\n'
-        shown = body if call.method == "GET" else ""
-        return replace(text_reply(shown, code, "text/html; charset=utf-8"), headers=(("Location", PATH),))
-    return gin({"message": "Page not found"}, 404)
+        html = body if call.method == "GET" else ""
+        return replace(text_reply(html, code, "text/html; charset=utf-8"), headers=(("Location", PATH),))
+    return gin_reply({"message": "Page not found"}, 404)
 
 
-class Views:
-    def __init__(self, api: ClusterApi) -> None:
+class TenantViews:
+    def __init__(self, api: KubernetesClient) -> None:
         self._api = api
 
     def routes(self) -> Sequence[Route]:
@@ -45,39 +45,39 @@ class Views:
 
     def _list(self, _: Call) -> Reply:
         try:
-            found = self._api.tenants()
-        except Failed as failed:
+            tenants = self._api.tenants()
+        except RequestFailed as failed:
             return _failure(failed)
-        return gin({"metadata": {}, "items": [written(tenant) for tenant in found]})
+        return gin_reply({"metadata": {}, "items": [tenant_view(tenant) for tenant in tenants]})
 
     def _search(self, call: Call) -> Reply:
-        """With nothing found there is no list at all."""
+        """The tenants with any of the nodes; ``items`` is null when there are none."""
         try:
             tenants = self._api.tenants()
-        except Failed as failed:
+        except RequestFailed as failed:
             return _failure(failed)
         try:
             xnames = frozenset(decode_first(call.body, STRINGS) or ())
         except DecodeError as error:
-            # gin has sent the head when the service chooses 500, and Go then guesses the kind of the body.
-            return replace(gin({"message": str(error)}, 400), media="text/plain; charset=utf-8")
-        found = [written(tenant) for tenant in tenants if _has_any(tenant, xnames)]
-        return gin({"metadata": {}, "items": found or None})
+            # gin has sent the header before the error is known, and Go then guesses the content type.
+            return replace(gin_reply({"message": str(error)}, 400), media="text/plain; charset=utf-8")
+        matches = [tenant_view(tenant) for tenant in tenants if _has_any(tenant, xnames)]
+        return gin_reply({"metadata": {}, "items": matches or None})
 
     def _get(self, call: Call) -> Reply:
-        wanted = call.args["id"]
+        name_or_id = call.args["id"]
         try:
             tenants = self._api.tenants()
-        except Failed as failed:
+        except RequestFailed as failed:
             return _failure(failed)
         for tenant in tenants:
-            if wanted in (tenant["metadata"]["name"], status_of(tenant).get("uuid", "")):
-                return gin(written(tenant))
-        return gin(f"Tenant with name/uuid '{wanted}' not found.", 404)
+            if name_or_id in (tenant["metadata"]["name"], status_of(tenant).get("uuid", "")):
+                return gin_reply(tenant_view(tenant))
+        return gin_reply(f"Tenant with name/uuid '{name_or_id}' not found.", 404)
 
 
-def _failure(failed: Failed) -> Reply:
-    return gin({"message": str(failed)}, 500)
+def _failure(failed: RequestFailed) -> Reply:
+    return gin_reply({"message": str(failed)}, 500)
 
 
 def _has_any(tenant: Tenant, xnames: frozenset[str]) -> bool:

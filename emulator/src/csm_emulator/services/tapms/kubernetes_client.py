@@ -1,4 +1,4 @@
-"""Tenants and what belongs to them, in Kubernetes."""
+"""Tenants, global hooks and namespaces in Kubernetes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _HNC = "hnc.x-k8s.io/v1alpha2"
 Tenant = dict[str, Any]
 
 
-class Failed(Exception):
-    """Somebody did not do what was asked; it is asked again later."""
+class RequestFailed(Exception):
+    """Another service answered with an error; the operator tries again later."""
 
 
-class ClusterApi:
+class KubernetesClient:
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
 
@@ -27,16 +27,16 @@ class ClusterApi:
         return self._list("tenants", "failed to get tenant list")
 
     def hooks(self) -> list[Json]:
-        """What every tenant's changes are told to."""
-        found = self._list("globaltenanthooks", "failed to get global tenant webhooks list")
-        return [hook.get("spec") or {} for hook in found]
+        """The hooks that are called for the changes of every tenant."""
+        hooks = self._list("globaltenanthooks", "failed to get global tenant webhooks list")
+        return [hook.get("spec") or {} for hook in hooks]
 
     def _list(self, plural: str, failure: str) -> list[Json]:
         reply = self._mesh.ask("kubernetes", "GET", f"{_TAPMS}/{plural}")
         if reply.status == 404:
             return []
         if not reply.ok:
-            raise Failed(f"{failure}: {_message(reply)}")
+            raise RequestFailed(f"{failure}: {_message(reply)}")
         return list(reply.json().get("items") or ())
 
     def tenant(self, name: str) -> Tenant | None:
@@ -46,12 +46,12 @@ class ClusterApi:
         return dict(_checked(reply).json())
 
     def put(self, tenant: Tenant, subresource: str = "") -> Tenant:
-        """The tenant as it is then."""
+        """Replaces the tenant, and returns it as stored."""
         path = f"{_TAPMS}/tenants/{tenant['metadata']['name']}{subresource}"
         return dict(_checked(self._mesh.ask("kubernetes", "PUT", path, tenant)).json())
 
     def anchor(self, parent: str, name: str) -> bool:
-        """Ask for a namespace below another; False when that is not there yet."""
+        """Requests a namespace below another; False when the parent does not exist yet."""
         body = {"apiVersion": _HNC, "kind": "SubnamespaceAnchor", "metadata": {"name": name, "namespace": parent}}
         reply = self._anchors("POST", parent, body=body)
         if reply.status == 404:
@@ -61,7 +61,7 @@ class ClusterApi:
         return True
 
     def remove_anchor(self, parent: str, name: str) -> bool:
-        """False when it may not go yet: there are others below it."""
+        """Removes the request for a namespace; False while the namespace has others below it."""
         reply = self._anchors("DELETE", parent, f"/{name}")
         if reply.status == 403:
             return False
@@ -76,7 +76,7 @@ class ClusterApi:
 
 def _checked(reply: Reply) -> Reply:
     if not reply.ok:
-        raise Failed(_message(reply))
+        raise RequestFailed(_message(reply))
     return reply
 
 

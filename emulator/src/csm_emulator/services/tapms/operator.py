@@ -1,4 +1,4 @@
-"""The operator: it makes of a tenant what its spec says, and takes it apart when it is deleted."""
+"""The operator: it sets tenants up by their specs, and removes what belongs to a deleted tenant."""
 
 from __future__ import annotations
 
@@ -7,36 +7,38 @@ from contextlib import suppress
 from csm_emulator.cluster.service_workloads import TAPMS_OPERATOR
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.tapms.hsm_client import Hsm
-from csm_emulator.services.tapms.keycloak_client import Keycloak
-from csm_emulator.services.tapms.kubernetes_client import NAMESPACE, ClusterApi, Failed, Tenant
-from csm_emulator.services.tapms.membership import change_groups, change_partitions, take_apart
+from csm_emulator.services.tapms.hsm_groups import HsmGroups
+from csm_emulator.services.tapms.keycloak_client import KeycloakClient
+from csm_emulator.services.tapms.kubernetes_client import NAMESPACE, KubernetesClient, RequestFailed, Tenant
+from csm_emulator.services.tapms.membership import change_groups, change_partitions, delete_groups
 from csm_emulator.services.tapms.tenant import (
     child_name,
     hooks,
-    is_undone,
     namespaces_for_spec,
     namespaces_for_status,
+    needs_deployment,
     resources,
     spec_of,
     status_of,
 )
-from csm_emulator.services.tapms.vault_client import Vault
+from csm_emulator.services.tapms.vault_client import VaultClient
 from csm_emulator.state.scheduler import ActionNotReady
 from csm_emulator.transport.external_servers import AnswerPending
 
 FINALIZER = "tapms.hpe.com/finalizer"
 STEP = "tapms.reconcile"
-_SOON = 1.0
+_START_DELAY = 1.0
 _REQUEUE = 5.0
-_LONGEST = 1000.0
-"""As controller-runtime waits at most between two tries."""
-_WORK = (10.0, 30.0)
+_MAX_RETRY_DELAY = 1000.0
+"""Seconds: the longest wait of controller-runtime between two attempts."""
+_WORK_TIME = (10.0, 30.0)
 """Seconds that the calls to HSM, Keycloak and Vault take together."""
 
 
-class Reconciling:
-    def __init__(self, context: Context, api: ClusterApi, hsm: Hsm, keycloak: Keycloak, vault: Vault) -> None:
+class TenantOperator:
+    def __init__(
+        self, context: Context, api: KubernetesClient, hsm: HsmGroups, keycloak: KeycloakClient, vault: VaultClient
+    ) -> None:
         self._context = context
         self._api = api
         self._hsm = hsm
@@ -45,53 +47,55 @@ class Reconciling:
         context.scheduler.register(STEP, self._step)
 
     def admitted(self, name: str) -> None:
-        """Something about a tenant is about to change."""
-        self._context.scheduler.after(_SOON, STEP, name, "look", 0)
+        """A change of the tenant was admitted: it is reconciled soon."""
+        self._context.scheduler.after(_START_DELAY, STEP, name, "look", 0)
 
-    def _step(self, name: str, step: str, tries: int) -> None:
+    def _step(self, name: str, step: str, attempts: int) -> None:
         if not self._context.cluster.runs(TAPMS_OPERATOR):
-            self._context.scheduler.after(_REQUEUE, STEP, name, step, tries)
+            self._context.scheduler.after(_REQUEUE, STEP, name, step, attempts)
             return
         try:
-            self._do(name, step)
+            self._reconcile(name, step)
         except AnswerPending as unheard:
             self._context.external_servers.fetch(unheard.question)
             raise ActionNotReady from unheard
-        except Failed as failed:
+        except RequestFailed as failed:
             self._context.log.add("tapms-retry", name, str(failed), step=step)
-            self._context.scheduler.after(min(_REQUEUE * 2 ** min(tries, 10), _LONGEST), STEP, name, step, tries + 1)
+            self._context.scheduler.after(
+                min(_REQUEUE * 2 ** min(attempts, 10), _MAX_RETRY_DELAY), STEP, name, step, attempts + 1
+            )
         self._context.external_servers.clear()
 
-    def _do(self, name: str, step: str) -> None:
-        """Whatever was to be done, the tenant may be another by now."""
+    def _reconcile(self, name: str, step: str) -> None:
+        """Reconciles the tenant as it is now, which may differ from the tenant when the step was scheduled."""
         tenant = self._api.tenant(name)
         if tenant is None:
             return
         if tenant["metadata"].get("deletionTimestamp"):
             self._take_down(tenant, step)
-        elif is_undone(tenant) or FINALIZER not in _finalizers(tenant):
+        elif needs_deployment(tenant) or FINALIZER not in _finalizers(tenant):
             self._set_up(tenant, step)
 
-    def _later(self, name: str, step: str, seconds: float) -> None:
+    def _schedule(self, name: str, step: str, seconds: float) -> None:
         self._context.scheduler.after(seconds, STEP, name, step, 0)
 
-    def _work(self, tenant: Tenant) -> float:
+    def _work_time(self, tenant: Tenant) -> float:
         meta = tenant["metadata"]
-        return self._context.random.between(*_WORK, "tapms", meta["name"], meta.get("resourceVersion", ""))
+        return self._context.random.between(*_WORK_TIME, "tapms", meta["name"], meta.get("resourceVersion", ""))
 
     def _set_up(self, tenant: Tenant, step: str) -> None:
         name = tenant["metadata"]["name"]
         if spec_of(tenant).get("state") == "New":
             tenant = self._api.put(_with_state(tenant, "Deploying"))
-        if not self._makes_namespaces(tenant):
-            self._later(name, step, _REQUEUE)
+        if not self._request_namespaces(tenant):
+            self._schedule(name, step, _REQUEUE)
         elif step == "look":
-            self._later(name, "deploy", self._work(tenant))
+            self._schedule(name, "deploy", self._work_time(tenant))
         else:
             self._deploy(tenant)
 
-    def _makes_namespaces(self, tenant: Tenant) -> bool:
-        """Whether all are asked for: a child can be when its parent is there."""
+    def _request_namespaces(self, tenant: Tenant) -> bool:
+        """Requests the namespaces. False while the parent of a child namespace does not exist."""
         spec = spec_of(tenant)
         parent = spec["tenantname"]
         return self._api.anchor(NAMESPACE, parent) and all(
@@ -104,38 +108,38 @@ class Reconciling:
         self._keycloak.ensure(spec_of(tenant)["tenantname"])
         kms = self._key(tenant)
         self._drop_namespaces(tenant)
-        spec, before = spec_of(tenant), status_of(tenant)
+        spec, status_before = spec_of(tenant), status_of(tenant)
         status = {
-            **before,
+            **status_before,
             "childnamespaces": namespaces_for_status(spec),
             "tenantresources": resources(spec),
             "tenanthooks": hooks(spec),
-            "uuid": before.get("uuid") or tenant["metadata"].get("uid", ""),
+            "uuid": status_before.get("uuid") or tenant["metadata"].get("uid", ""),
             "tenantkms": kms,
         }
         tenant = self._api.put({**tenant, "status": status}, "/status")
-        finalizers = [*(one for one in _finalizers(tenant) if one != FINALIZER), FINALIZER]
+        finalizers = [*(finalizer for finalizer in _finalizers(tenant) if finalizer != FINALIZER), FINALIZER]
         tenant = {**tenant, "metadata": {**tenant["metadata"], "finalizers": finalizers}}
         self._api.put(_with_state(tenant, "Deployed"))
 
     def _key(self, tenant: Tenant) -> Json:
-        wanted, known = spec_of(tenant).get("tenantkms") or {}, status_of(tenant).get("tenantkms") or {}
-        if not wanted.get("enablekms"):
-            return known
+        requested, current = spec_of(tenant).get("tenantkms") or {}, status_of(tenant).get("tenantkms") or {}
+        if not requested.get("enablekms"):
+            return current
         uuid = status_of(tenant).get("uuid") or tenant["metadata"].get("uid", "")
-        engine = known.get("transitname") or f"cray-tenant-{uuid}"
-        key, kind = wanted.get("keyname", "key1"), wanted.get("keytype", "rsa-3072")
-        public = self._vault.ensure(engine, spec_of(tenant)["tenantname"], key, kind)
-        # What is noted once stays, also when somebody turns the key.
-        return {"transitname": engine, "keyname": key, "keytype": kind, "publickey": public, **known}
+        engine = current.get("transitname") or f"cray-tenant-{uuid}"
+        key, kind = requested.get("keyname", "key1"), requested.get("keytype", "rsa-3072")
+        public_keys = self._vault.ensure(engine, spec_of(tenant)["tenantname"], key, kind)
+        # Recorded values stay as they are, even if the key is rotated.
+        return {"transitname": engine, "keyname": key, "keytype": kind, "publickey": public_keys, **current}
 
     def _drop_namespaces(self, tenant: Tenant) -> None:
         spec = spec_of(tenant)
         parent = spec["tenantname"]
-        there = namespaces_for_spec(status_of(tenant).get("childnamespaces") or ())
-        for child in there:
+        current = namespaces_for_spec(status_of(tenant).get("childnamespaces") or ())
+        for child in current:
             if child not in (spec.get("childnamespaces") or ()):
-                with suppress(Failed):
+                with suppress(RequestFailed):
                     self._api.remove_anchor(parent, child_name(parent, child))
 
     def _take_down(self, tenant: Tenant, step: str) -> None:
@@ -145,19 +149,19 @@ class Reconciling:
         if FINALIZER not in _finalizers(tenant):
             return
         if step != "finalize":
-            self._later(name, "finalize", self._work(tenant))
+            self._schedule(name, "finalize", self._work_time(tenant))
             return
-        if not self._removes_namespaces(tenant):
-            self._later(name, "finalize", _REQUEUE)
+        if not self._remove_namespaces(tenant):
+            self._schedule(name, "finalize", _REQUEUE)
             return
-        take_apart(self._hsm, tenant)
+        delete_groups(self._hsm, tenant)
         self._keycloak.remove(spec_of(tenant)["tenantname"])
         if engine := (status_of(tenant).get("tenantkms") or {}).get("transitname"):
             self._vault.remove(engine)
-        finalizers = [one for one in _finalizers(tenant) if one != FINALIZER]
+        finalizers = [finalizer for finalizer in _finalizers(tenant) if finalizer != FINALIZER]
         self._api.put({**tenant, "metadata": {**tenant["metadata"], "finalizers": finalizers}})
 
-    def _removes_namespaces(self, tenant: Tenant) -> bool:
+    def _remove_namespaces(self, tenant: Tenant) -> bool:
         spec = spec_of(tenant)
         parent = spec["tenantname"]
         for child in spec.get("childnamespaces") or ():

@@ -1,4 +1,4 @@
-"""A tenant: how Go's structs write it, and when it counts as changed."""
+"""Tenants in the form of TAPMS's Go structs, and the check whether they have changed."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def status_of(tenant: Json) -> Json:
     return tenant.get("status") or {}
 
 
-def written(tenant: Tenant) -> Json:
-    """As the real one hands it out: what is empty is left out of a status, and never of a spec."""
+def tenant_view(tenant: Tenant) -> Json:
+    """The tenant as TAPMS shows it: the status without empty fields, the spec with all fields."""
     spec, status = spec_of(tenant), status_of(tenant)
     return {
         "kind": "Tenant",
         "apiVersion": "tapms.hpe.com/v1alpha3",
         "metadata": tenant.get("metadata") or {},
-        "spec": written_spec(spec),
+        "spec": spec_view(spec),
         "status": {
-            **_filled({"childnamespaces": status.get("childnamespaces")}),
-            **_filled({"tenantresources": resources(status)}),
-            **_filled({"uuid": status.get("uuid")}),
-            "tenantkms": _filled({name: (status.get("tenantkms") or {}).get(name) for name in _KMS}),
-            **_filled({"tenanthooks": hooks(status)}),
+            **_without_empty({"childnamespaces": status.get("childnamespaces")}),
+            **_without_empty({"tenantresources": resources(status)}),
+            **_without_empty({"uuid": status.get("uuid")}),
+            "tenantkms": _without_empty({name: (status.get("tenantkms") or {}).get(name) for name in _KMS}),
+            **_without_empty({"tenanthooks": hooks(status)}),
         },
     }
 
 
-def written_spec(spec: Json) -> Json:
+def spec_view(spec: Json) -> Json:
     return {
         "tenantname": spec.get("tenantname", ""),
         "state": spec.get("state", ""),
@@ -48,45 +48,45 @@ def written_spec(spec: Json) -> Json:
     }
 
 
-def resources(of: Json) -> list[Json]:
-    """Of a spec or of a status."""
+def resources(section: Json) -> list[Json]:
+    """The resources of a spec or status."""
     return [
         {
-            "type": one.get("type", ""),
-            "xnames": one.get("xnames"),
-            **_filled({name: one.get(name) for name in ("hsmpartitionname", "hsmgrouplabel")}),
-            "enforceexclusivehsmgroups": bool(one.get("enforceexclusivehsmgroups")),
+            "type": entry.get("type", ""),
+            "xnames": entry.get("xnames"),
+            **_without_empty({name: entry.get(name) for name in ("hsmpartitionname", "hsmgrouplabel")}),
+            "enforceexclusivehsmgroups": bool(entry.get("enforceexclusivehsmgroups")),
         }
-        for one in of.get("tenantresources") or ()
+        for entry in section.get("tenantresources") or ()
     ]
 
 
-def hooks(of: Json) -> list[Json]:
+def hooks(section: Json) -> list[Json]:
     return [
         {
-            **_filled({name: one.get(name) for name in ("name", "url", "eventtypes")}),
-            "blockingcall": bool(one.get("blockingcall")),
+            **_without_empty({name: entry.get(name) for name in ("name", "url", "eventtypes")}),
+            "blockingcall": bool(entry.get("blockingcall")),
         }
-        for one in of.get("tenanthooks") or ()
+        for entry in section.get("tenanthooks") or ()
     ]
 
 
-def _filled(fields: dict[str, Json]) -> dict[str, Json]:
+def _without_empty(fields: dict[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if value}
 
 
 def is_updated(tenant: Tenant) -> bool:
-    """Whether TAPMS holds it for changed.
+    """Whether the tenant has changed, for TAPMS.
 
-    An empty list does not come back from a status, and Go holds "nothing" and "an empty list" for different: a tenant
-    without child namespaces, or without resources, counts as changed for ever, and is never Deployed.
+    A status does not store empty lists, and Go distinguishes nil from an empty list. So a tenant without child
+    namespaces or without resources always counts as changed, and never becomes Deployed.
     """
     spec = spec_of(tenant)
-    return not spec.get("childnamespaces") or not spec.get("tenantresources") or is_undone(tenant)
+    return not spec.get("childnamespaces") or not spec.get("tenantresources") or needs_deployment(tenant)
 
 
-def is_undone(tenant: Tenant) -> bool:
-    """Whether the spec is not yet what the status says."""
+def needs_deployment(tenant: Tenant) -> bool:
+    """Whether the status does not have everything of the spec yet."""
     spec, status = spec_of(tenant), status_of(tenant)
     if (status.get("childnamespaces") or []) != namespaces_for_status(spec):
         return True
@@ -104,6 +104,6 @@ def namespaces_for_status(spec: Json) -> list[str]:
 
 
 def namespaces_for_spec(names: Iterable[str]) -> list[str]:
-    """The third of the words between dashes: right for ``vcluster-blue-slurm``, and for little else."""
+    """The third part of each name between dashes, as in TAPMS: right only for names like ``vcluster-blue-slurm``."""
     words = [name.split("-") for name in names]
     return [parts[2] if len(parts) > 2 else "-".join(parts) for parts in words]

@@ -1,32 +1,32 @@
-"""A tenant's transit engine in Vault, with a key that is the tenant's own."""
+"""A tenant's transit engine in Vault, with the tenant's own key."""
 
 from __future__ import annotations
 
 import json
 
 from csm_emulator.records import Json
-from csm_emulator.services.tapms.kubernetes_client import Failed
+from csm_emulator.services.tapms.kubernetes_client import RequestFailed
 from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 
-class Vault:
+class VaultClient:
     def __init__(self, mesh: Mesh, token: str) -> None:
         self._mesh = mesh
         self._token = token
 
     def ensure(self, engine: str, tenant_name: str, key: str, kind: str) -> str:
-        """The public parts of the key, as JSON; the engine is made when there is none."""
+        """The public keys as JSON. Creates engine and key when they do not exist."""
         if not self._has(engine):
-            self._make(engine, tenant_name)
+            self._create(engine, tenant_name)
         path = f"{engine}/keys/{key}"
-        found = self._ask("GET", path)
-        if found.status == 404:
+        reply = self._ask("GET", path)
+        if reply.status == 404:
             _checked(self._ask("POST", path, {"type": kind}))
-            found = self._ask("GET", path)
-        return json.dumps(_checked(found).json()["data"].get("keys"), separators=(",", ":"), sort_keys=True)
+            reply = self._ask("GET", path)
+        return json.dumps(_checked(reply).json()["data"].get("keys"), separators=(",", ":"), sort_keys=True)
 
-    def _make(self, engine: str, tenant_name: str) -> None:
+    def _create(self, engine: str, tenant_name: str) -> None:
         policy = f'path "{engine}/*" {{\n  capabilities = ["read", "update", "list"]\n}}'
         role = {
             "bound_service_account_names": "default",
@@ -37,7 +37,7 @@ class Vault:
             _checked(self._ask("POST", f"sys/mounts/{engine}", {"type": "transit", "description": tenant_name}))
             _checked(self._ask("POST", f"sys/policy/allow_{engine}", {"policy": policy}))
             _checked(self._ask("POST", f"auth/kubernetes/role/{engine}", role))
-        except Failed:
+        except RequestFailed:
             self._clear(engine)
             raise
 
@@ -62,5 +62,5 @@ class Vault:
 
 def _checked(reply: Reply) -> Reply:
     if not reply.ok:
-        raise Failed(f"Error making API request to Vault: code {reply.status}")
+        raise RequestFailed(f"Error making API request to Vault: code {reply.status}")
     return reply

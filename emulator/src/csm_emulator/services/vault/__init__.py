@@ -1,1 +1,1 @@
-"""Vault: secrets, and the tokens that open them. Only ``site.open_faces`` imports it."""
+"""Vault: the secret engines, and the tokens and policies that give access to them."""

@@ -1,12 +1,12 @@
-"""Every answer has a number of its own."""
+"""The ids of requests in Vault's replies."""
 
 from __future__ import annotations
 
 from csm_emulator.state.random import SeededRandom
 
 
-class Requests:
-    """Told to clients, who write it into their logs, and never asked for: nothing of it has to survive."""
+class RequestIds:
+    """Clients only log the ids, so that they need not be stored."""
 
     def __init__(self, random: SeededRandom) -> None:
         self._random = random

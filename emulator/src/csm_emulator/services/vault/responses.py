@@ -1,4 +1,4 @@
-"""How Vault answers: an envelope around everything, and a list of errors."""
+"""Reads Vault's requests, and makes its replies: the envelope around data, and the list of errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_STORE = (("Cache-Control", "no-store"), ("Strict-Transport-Security", "max-ag
 
 
 class Refusal(Exception):
-    """Becomes the answer; nothing is said of what is not there."""
+    """The reply has this status and these errors; for a missing object the list of errors is empty."""
 
     def __init__(self, status: int, *errors: str) -> None:
         super().__init__(*errors)
@@ -21,16 +21,16 @@ class Refusal(Exception):
         self.errors = errors
 
 
-def refused(refusal: Refusal) -> Reply:
+def error_reply(refusal: Refusal) -> Reply:
     return json_reply({"errors": list(refusal.errors)}, refusal.status, headers=NO_STORE)
 
 
-def nothing() -> Reply:
+def no_content() -> Reply:
     return Reply(204, headers=NO_STORE)
 
 
-def enveloped(request: str, data: Json = None, auth: Json = None, status: int = 200, **beside: Json) -> Reply:
-    """``beside`` stands next to the data, where the eldest paths of Vault have it as well."""
+def envelope(request: str, data: Json = None, auth: Json = None, status: int = 200, **extra_fields: Json) -> Reply:
+    """``extra_fields`` are beside the data, where Vault's oldest paths repeat it."""
     body = {
         "request_id": request,
         "lease_id": "",
@@ -41,11 +41,11 @@ def enveloped(request: str, data: Json = None, auth: Json = None, status: int = 
         "warnings": None,
         "auth": auth,
     }
-    return json_reply({**body, **beside}, status, headers=NO_STORE)
+    return json_reply({**body, **extra_fields}, status, headers=NO_STORE)
 
 
 def read(call: Call) -> dict[str, Any]:
-    """The body, which may be left out."""
+    """The body; an empty one is ``{}``."""
     if not call.body.strip():
         return {}
     try:
@@ -62,7 +62,7 @@ def read(call: Call) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> Json:
-    """JSON has no NaN; Python reads it all the same."""
+    """Refuses NaN, which Python reads and JSON does not have."""
     raise ValueError(word)
 
 
@@ -75,7 +75,7 @@ def text(body: dict[str, Any], name: str, default: str = "") -> str:
     return str(value)
 
 
-def whole(body: dict[str, Any], name: str, default: int = 0) -> int:
+def whole_number(body: dict[str, Any], name: str, default: int = 0) -> int:
     value = body.get(name)
     if value is None:
         return default
@@ -86,7 +86,7 @@ def whole(body: dict[str, Any], name: str, default: int = 0) -> int:
 
 
 def seconds(value: Json) -> int:
-    """A duration, as a number or as Go writes it, ``1h``, ``30m``."""
+    """A duration in seconds, from a number or from Go's form ``1h``, ``30m``."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     if isinstance(value, int) and not isinstance(value, bool):
         return value

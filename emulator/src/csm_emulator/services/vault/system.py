@@ -1,4 +1,4 @@
-"""Whether Vault is open, its policies, and what a token may do."""
+"""``sys``: health and seal, auth mounts, policies, and the capabilities of tokens."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.vault.auth.logins import JWT, KUBERNETES, OF_MANTA
+from csm_emulator.services.vault.auth.logins import JWT, KUBERNETES, MANTA_PREFIX
 from csm_emulator.services.vault.auth.policies import Policies
 from csm_emulator.services.vault.auth.tokens import Tokens
-from csm_emulator.services.vault.request_ids import Requests
-from csm_emulator.services.vault.responses import Refusal, enveloped, nothing, read, text
+from csm_emulator.services.vault.request_ids import RequestIds
+from csm_emulator.services.vault.responses import Refusal, envelope, no_content, read, text
 from csm_emulator.services.vault.seed_data import sites
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
@@ -19,14 +19,14 @@ VERSION = "1.15.6"
 
 
 class System:
-    def __init__(self, context: Context, policies: Policies, tokens: Tokens, requests: Requests) -> None:
+    def __init__(self, context: Context, policies: Policies, tokens: Tokens, requests: RequestIds) -> None:
         self._context = context
         self._policies = policies
         self._tokens = tokens
         self._requests = requests
 
     def open_routes(self) -> list[Route]:
-        """Without a token."""
+        """Routes that need no token."""
         return [
             Route("GET", "/v1/sys/health", self.health),
             Route("HEAD", "/v1/sys/health", lambda call: replace(self.health(call), body=b"")),
@@ -42,11 +42,11 @@ class System:
             for name in ("capabilities", "capabilities-self")
             for method in ("POST", "PUT")
         ]
-        for place in ("/v1/sys/policy", "/v1/sys/policies/acl"):
-            routes += [Route(method, place, self.policies) for method in ("GET", "LIST")]
-            routes += [Route(method, f"{place}/{{name}}", self.set_policy) for method in ("POST", "PUT")]
-            routes.append(Route("GET", f"{place}/{{name}}", self.policy))
-            routes.append(Route("DELETE", f"{place}/{{name}}", self.delete_policy))
+        for path in ("/v1/sys/policy", "/v1/sys/policies/acl"):
+            routes += [Route(method, path, self.policies) for method in ("GET", "LIST")]
+            routes += [Route(method, f"{path}/{{name}}", self.set_policy) for method in ("POST", "PUT")]
+            routes.append(Route("GET", f"{path}/{{name}}", self.policy))
+            routes.append(Route("DELETE", f"{path}/{{name}}", self.delete_policy))
         return routes
 
     def health(self, _: Call) -> Reply:
@@ -92,9 +92,9 @@ class System:
 
     def auth(self, _: Call) -> Reply:
         kinds = {"token": "token", JWT: "jwt", KUBERNETES: "kubernetes"}
-        kinds |= {OF_MANTA + site: "jwt" for site in sites(self._context.machine.topology.name)}
-        shown = {f"{name}/": self._mount(name, kind) for name, kind in kinds.items()}
-        return enveloped(self._requests.next(), shown, **shown)
+        kinds |= {MANTA_PREFIX + site: "jwt" for site in sites(self._context.machine.topology.name)}
+        mounts = {f"{name}/": self._mount(name, kind) for name, kind in kinds.items()}
+        return envelope(self._requests.next(), mounts, **mounts)
 
     def _mount(self, name: str, kind: str) -> Json:
         return {
@@ -115,39 +115,39 @@ class System:
 
     def policies(self, _: Call) -> Reply:
         names = self._policies.names()
-        return enveloped(self._requests.next(), {"keys": names, "policies": names}, keys=names, policies=names)
+        return envelope(self._requests.next(), {"keys": names, "policies": names}, keys=names, policies=names)
 
     def policy(self, call: Call) -> Reply:
         name = call.args["name"]
-        found = self._policies.get(name)
-        if found is None:
+        rules = self._policies.get(name)
+        if rules is None:
             raise Refusal(404)
-        shown = {"name": name, "rules": found, "policy": found}
-        return enveloped(self._requests.next(), shown, name=name, rules=found)
+        view = {"name": name, "rules": rules, "policy": rules}
+        return envelope(self._requests.next(), view, name=name, rules=rules)
 
     def set_policy(self, call: Call) -> Reply:
         body = read(call)
-        said = text(body, "policy") or text(body, "rules")
-        if not said:
+        rules = text(body, "policy") or text(body, "rules")
+        if not rules:
             raise Refusal(400, "'policy' parameter not supplied or empty")
-        self._policies.put(call.args["name"], said)
-        return nothing()
+        self._policies.put(call.args["name"], rules)
+        return no_content()
 
     def delete_policy(self, call: Call) -> Reply:
         self._policies.delete(call.args["name"])
-        return nothing()
+        return no_content()
 
     def capabilities(self, call: Call) -> Reply:
         body = read(call)
         token = self._tokens.of(call) if call.path.endswith("-self") else text(body, "token")
-        held = self._tokens.policies(token)
-        if held is None:
+        policy_names = self._tokens.policies(token)
+        if policy_names is None:
             raise Refusal(400, "invalid token")
         paths = body.get("paths") or body.get("path") or []
-        asked = [paths] if isinstance(paths, str) else paths
-        if not asked or not all(isinstance(path, str) for path in asked):
+        requested = [paths] if isinstance(paths, str) else paths
+        if not requested or not all(isinstance(path, str) for path in requested):
             raise Refusal(400, "paths must be supplied")
-        found: Json = {path: self._policies.capabilities(held, path) for path in asked}
-        if len(asked) == 1:
-            found["capabilities"] = found[asked[0]]
-        return enveloped(self._requests.next(), found, **found)
+        capabilities: Json = {path: self._policies.capabilities(policy_names, path) for path in requested}
+        if len(requested) == 1:
+            capabilities["capabilities"] = capabilities[requested[0]]
+        return envelope(self._requests.next(), capabilities, **capabilities)

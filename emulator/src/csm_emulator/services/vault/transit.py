@@ -1,4 +1,4 @@
-"""Vault's transit engine, as far as TAPMS needs it: keys are made, read and rotated."""
+"""Vault's transit engine, as far as TAPMS needs it: it creates, shows and rotates keys."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.vault.request_ids import Requests
-from csm_emulator.services.vault.responses import Refusal, enveloped, nothing, read, text
+from csm_emulator.services.vault.request_ids import RequestIds
+from csm_emulator.services.vault.responses import Refusal, envelope, no_content, read, text
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Call, Reply
 
@@ -20,20 +20,20 @@ _CURVES: dict[str, ec.EllipticCurve] = {
 }
 _SYMMETRIC = ("aes128-gcm96", "aes256-gcm96", "chacha20-poly1305")
 _EDWARDS = "ed25519"
-_FIRST = "aes256-gcm96"
+_DEFAULT_TYPE = "aes256-gcm96"
 _WRITES = ("POST", "PUT")
 
 
 class Transit:
-    def __init__(self, context: Context, requests: Requests) -> None:
+    def __init__(self, context: Context, requests: RequestIds) -> None:
         self._clock = context.clock
         self._requests = requests
         self._table = context.tables.open("vault.transit")
         """By ``mount/key``."""
 
     def answer(self, call: Call, method: str, mount: str, inner: str) -> Reply:
-        kind, _, rest = inner.partition("/")
-        name, _, action = rest.partition("/")
+        kind, _, remainder = inner.partition("/")
+        name, _, action = remainder.partition("/")
         if kind != "keys" or action not in ("", "rotate"):
             raise Refusal(501, f"this Vault keeps transit keys and does not work with them: {inner}")
         if method == "LIST":
@@ -51,36 +51,36 @@ class Transit:
             del self._table[key]
 
     def _create(self, call: Call, mount: str, name: str) -> Reply:
-        """A key that is there stays as it is."""
-        kind = text(read(call), "type", _FIRST)
+        """An existing key stays as it is."""
+        kind = text(read(call), "type", _DEFAULT_TYPE)
         if kind not in (*_RSA, *_CURVES, *_SYMMETRIC, _EDWARDS):
             raise Refusal(400, f"unknown key type {kind}")
         if f"{mount}/{name}" not in self._table:
-            self._table[f"{mount}/{name}"] = {"type": kind, "versions": {"1": self._made(kind)}}
-        return nothing()
+            self._table[f"{mount}/{name}"] = {"type": kind, "versions": {"1": self._new_version(kind)}}
+        return no_content()
 
     def _rotate(self, mount: str, name: str) -> Reply:
-        kept = self._kept(mount, name)
-        number = str(len(kept["versions"]) + 1)
-        versions = {**kept["versions"], number: self._made(kept["type"])}
-        self._table[f"{mount}/{name}"] = {**kept, "versions": versions}
-        return nothing()
+        key = self._key(mount, name)
+        number = str(len(key["versions"]) + 1)
+        versions = {**key["versions"], number: self._new_version(key["type"])}
+        self._table[f"{mount}/{name}"] = {**key, "versions": versions}
+        return no_content()
 
     def _delete(self, mount: str, name: str) -> Reply:
-        self._kept(mount, name)
+        self._key(mount, name)
         raise Refusal(400, f"error deleting policy {name}: deletion is not allowed for this key")
 
     def _list(self, mount: str) -> Reply:
         names = sorted(key.removeprefix(f"{mount}/") for key in self._table if key.startswith(f"{mount}/"))
         if not names:
             raise Refusal(404)
-        return enveloped(self._requests.next(), {"keys": names})
+        return envelope(self._requests.next(), {"keys": names})
 
     def _read(self, mount: str, name: str) -> Reply:
-        kept = self._kept(mount, name)
-        kind, versions = kept["type"], kept["versions"]
-        symmetric = kind in _SYMMETRIC
-        return enveloped(
+        key = self._key(mount, name)
+        kind, versions = key["type"], key["versions"]
+        is_symmetric = kind in _SYMMETRIC
+        return envelope(
             self._requests.next(),
             {
                 "allow_plaintext_backup": False,
@@ -89,28 +89,28 @@ class Transit:
                 "derived": False,
                 "exportable": False,
                 "imported_key": False,
-                "keys": {number: _shown(kind, version) for number, version in versions.items()},
+                "keys": {number: _version_view(kind, version) for number, version in versions.items()},
                 "latest_version": len(versions),
                 "min_available_version": 0,
                 "min_decryption_version": 1,
                 "min_encryption_version": 0,
                 "name": name,
-                "supports_decryption": symmetric or kind in _RSA,
-                "supports_derivation": symmetric or kind == _EDWARDS,
-                "supports_encryption": symmetric or kind in _RSA,
-                "supports_signing": not symmetric,
+                "supports_decryption": is_symmetric or kind in _RSA,
+                "supports_derivation": is_symmetric or kind == _EDWARDS,
+                "supports_encryption": is_symmetric or kind in _RSA,
+                "supports_signing": not is_symmetric,
                 "type": kind,
             },
         )
 
-    def _kept(self, mount: str, name: str) -> Json:
-        found = self._table.get(f"{mount}/{name}")
-        if found is None:
+    def _key(self, mount: str, name: str) -> Json:
+        key = self._table.get(f"{mount}/{name}")
+        if key is None:
             raise Refusal(404)
-        return found
+        return key
 
-    def _made(self, kind: str) -> Json:
-        """Its private half never leaves, and nothing here works with it, so that it is not kept."""
+    def _new_version(self, kind: str) -> Json:
+        """A new version, without its private key, which the emulator never uses."""
         return {"created": self._clock.now(), "public": _public(kind)}
 
 
@@ -128,7 +128,7 @@ def _private(kind: str) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25
     return ec.generate_private_key(_CURVES[kind]) if kind in _CURVES else ed25519.Ed25519PrivateKey.generate()
 
 
-def _shown(kind: str, version: Json) -> Json:
+def _version_view(kind: str, version: Json) -> Json:
     if kind in _SYMMETRIC:
         return int(version["created"])
     return {

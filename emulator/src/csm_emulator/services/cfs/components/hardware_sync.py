@@ -6,16 +6,16 @@ such a moment, so an idle machine asks nothing.
 
 from __future__ import annotations
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.services.cfs.components.table import BROKEN, Components, fresh
 from csm_emulator.services.cfs.options.table import Options
-
-_NODES = "/hsm/v2/State/Components?type=Node&type=VirtualNode&stateonly=true"
 
 
 class HardwareSync:
     def __init__(self, context: Context, options: Options, components: Components) -> None:
         self._context = context
+        self._hsm = HsmClient(context.mesh)
         self._options = options
         self._components = components
         self._table = context.tables.open("cfs.hardware-sync")
@@ -32,9 +32,9 @@ class HardwareSync:
             self._add_missing()
 
     def _add_missing(self) -> None:
-        reply = self._context.mesh.ask("smd", "GET", _NODES)
-        if not reply.ok:
+        response = self._hsm.components("type=Node&type=VirtualNode&stateonly=true")
+        if not response.ok:
             return
         known = self._components
-        for xname in sorted(each["ID"] for each in reply.json()["Components"] if each["ID"] not in known):
+        for xname in sorted(each["ID"] for each in response.value() if each["ID"] not in known):
             self._components.put(xname, fresh(xname))

@@ -1,4 +1,4 @@
-"""Actions and their operations, on the wire."""
+"""``/actions`` and ``/operations``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.records import Json
 from csm_emulator.services.fas import bodies
-from csm_emulator.services.fas.actions.loop import Control, signal_abort
-from csm_emulator.services.fas.actions.planner import Planning
-from csm_emulator.services.fas.actions.records import Records
+from csm_emulator.services.fas.actions.loop import ActionLoop, signal_abort
+from csm_emulator.services.fas.actions.planner import ActionPlanner
+from csm_emulator.services.fas.actions.records import ActionStore
 from csm_emulator.services.fas.actions.states import OPERATION_STATES
 from csm_emulator.services.fas.images.api import Images
-from csm_emulator.services.fas.responses import NIL, Failed, answer, answering, go_time, uuid_from
+from csm_emulator.services.fas.responses import NIL, RequestFailed, answer, go_time, uuid_from, with_problems
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -20,30 +20,30 @@ _KEY = ("operationID", "xname", "target", "targetName", "fromFirmwareVersion", "
 
 
 class Actions:
-    def __init__(self, records: Records, images: Images, planning: Planning, control: Control) -> None:
+    def __init__(self, records: ActionStore, images: Images, planner: ActionPlanner, loop: ActionLoop) -> None:
         self._records = records
         self._images = images
-        self._planning = planning
-        self._control = control
+        self._planner = planner
+        self._loop = loop
 
     def routes(self) -> list[Route]:
         one = "/actions/{actionID}"
         return [
             Route("GET", "/actions", self.list_all),
-            Route("POST", "/actions", answering(self.create)),
-            Route("GET", one, answering(self.get)),
-            Route("DELETE", one, answering(self.delete)),
-            Route("DELETE", one + "/instance", answering(self.abort)),
-            Route("GET", one + "/operations/{operationID}", answering(self.get_operation)),
-            Route("GET", "/operations/{operationID}", answering(self.get_operation)),
-            Route("GET", one + "/operations", answering(self.get_operations)),
-            Route("GET", one + "/status", answering(self.status)),
+            Route("POST", "/actions", with_problems(self.create)),
+            Route("GET", one, with_problems(self.get)),
+            Route("DELETE", one, with_problems(self.delete)),
+            Route("DELETE", one + "/instance", with_problems(self.abort)),
+            Route("GET", one + "/operations/{operationID}", with_problems(self.get_operation)),
+            Route("GET", "/operations/{operationID}", with_problems(self.get_operation)),
+            Route("GET", one + "/operations", with_problems(self.get_operations)),
+            Route("GET", one + "/status", with_problems(self.status)),
         ]
 
     def create(self, call: Call) -> Reply:
         parameters = bodies.read_action(call.body)
         self._check(parameters)
-        return accepted(self._planning.begin(parameters), parameters["command"])
+        return accepted(self._planner.begin(parameters), parameters["command"])
 
     def _check(self, parameters: Json) -> None:
         check_components(parameters["stateComponentFilter"])
@@ -54,11 +54,11 @@ class Actions:
         command["version"] = command["version"] or "latest"
         command["tag"] = command["tag"] or "default"
         if command["version"] not in ("earliest", "latest", "explicit"):
-            raise Failed(400, "version must be 'earliest' or 'latest'; or you must supply an ImageID")
+            raise RequestFailed(400, "version must be 'earliest' or 'latest'; or you must supply an ImageID")
 
     def list_all(self, _: Call) -> Reply:
-        shown = [self._summary(self._records.actions[action]) for action in sorted(self._records.actions)]
-        return answer({"actions": shown})
+        summaries = [self._summary(self._records.actions[action]) for action in sorted(self._records.actions)]
+        return answer({"actions": summaries})
 
     def status(self, call: Call) -> Reply:
         return answer(self._summary(self._records.expect_action(uuid_from(call, "actionID"))))
@@ -74,23 +74,23 @@ class Actions:
         return answer(_show(action, parameters=True, name="operationDetails", value=grouped))
 
     def get_operation(self, call: Call) -> Reply:
-        """That it belongs to the action is not asked for."""
+        """As in FAS, the operation need not belong to the action in the path."""
         if "actionID" in call.args:
             self._records.expect_action(uuid_from(call, "actionID"))
         operation = self._records.expect_operation(uuid_from(call, "operationID"))
-        shown = _show_operation(operation)
-        before, to = (self._images.find(operation[name]) for name in ("fromImageID", "toImageID"))
-        if to:
-            shown["toFirmwareVersion"] = to["firmwareVersion"]
-            shown["toSemanticFirmwareVersion"] = to["semanticFirmwareVersion"]
-        if before:
-            shown["fromSemanticFirmwareVersion"] = before["semanticFirmwareVersion"]
-        return answer(shown)
+        view = _show_operation(operation)
+        from_image, to_image = (self._images.find(operation[name]) for name in ("fromImageID", "toImageID"))
+        if to_image:
+            view["toFirmwareVersion"] = to_image["firmwareVersion"]
+            view["toSemanticFirmwareVersion"] = to_image["semanticFirmwareVersion"]
+        if from_image:
+            view["fromSemanticFirmwareVersion"] = from_image["semanticFirmwareVersion"]
+        return answer(view)
 
     def delete(self, call: Call) -> Reply:
         action = self._records.expect_action(uuid_from(call, "actionID"))
         if action["state"] in ("abortSignaled", "running"):
-            raise Failed(400, "cannot delete a currently running action")
+            raise RequestFailed(400, "cannot delete a currently running action")
         for operation in action["operationIDs"]:
             self._records.operations.pop(operation, None)
         del self._records.actions[action["actionID"]]
@@ -101,29 +101,37 @@ class Actions:
         if signaled is None:
             return Reply(200)
         self._records.put_action(signaled)
-        self._control.wake()
+        self._loop.wake()
         return Reply(202)
 
     def _summary(self, action: Json) -> Json:
         operations = list(self._records.of_action(action))
-        counts = {"total": len(operations)} | dict.fromkeys(_COUNTED, 0)
+        counts = {"total": len(operations)} | dict.fromkeys(_COUNTED_STATES, 0)
         for operation in operations:
             counts[operation["state"]] += 1
         return _show(action, parameters=False, name="operationCounts", value=counts)
 
     def _show_with_images(self, operation: Json) -> Json:
-        shown = _show_operation(operation)
+        view = _show_operation(operation)
         for side in ("from", "to"):
             image = self._images.find(operation[f"{side}ImageID"])
             if image:
-                shown[f"{side}ImageURL"] = image["tftpURL"] or image["s3URL"]
-                shown[f"{side}SemanticFirmwareVersion"] = image["semanticFirmwareVersion"]
-        to = self._images.find(operation["toImageID"])
-        return shown | {"toFirmwareVersion": to["firmwareVersion"] if to else ""}
+                view[f"{side}ImageURL"] = image["tftpURL"] or image["s3URL"]
+                view[f"{side}SemanticFirmwareVersion"] = image["semanticFirmwareVersion"]
+        to_image = self._images.find(operation["toImageID"])
+        return view | {"toFirmwareVersion": to_image["firmwareVersion"] if to_image else ""}
 
 
-# In this order the counts stand, another than that of the lists.
-_COUNTED = ("initial", "configured", "blocked", "needsVerified", "verifying", "inProgress", *OPERATION_STATES[6:])
+# The order of the counts in replies, which differs from that of the lists.
+_COUNTED_STATES = (
+    "initial",
+    "configured",
+    "blocked",
+    "needsVerified",
+    "verifying",
+    "inProgress",
+    *OPERATION_STATES[6:],
+)
 
 
 def accepted(action: str, command: Json) -> Reply:
@@ -131,29 +139,29 @@ def accepted(action: str, command: Json) -> Reply:
     return answer(body, 202, [("Location", f"../actions/{action}")])
 
 
-def check_components(wanted: Json) -> None:
-    names = wanted["xnames"] or []
-    first = {name: place for place, name in reversed(list(enumerate(names)))}
-    bad = [name for place, name in enumerate(names) if first[name] != place or not hms_type(name)]
-    if bad:
-        raise Failed(400, f"invalid/duplicate xnames: [{' '.join(bad)}]")
-    if len(wanted["groups"] or ()) > 1 and len(wanted["partitions"] or ()) > 1:
-        raise Failed(400, "illegal, may not have both paritions and groups count > 1")
+def check_components(component_filter: Json) -> None:
+    names = component_filter["xnames"] or []
+    first = {name: index for index, name in reversed(list(enumerate(names)))}
+    invalid = [name for index, name in enumerate(names) if first[name] != index or not hms_type(name)]
+    if invalid:
+        raise RequestFailed(400, f"invalid/duplicate xnames: [{' '.join(invalid)}]")
+    if len(component_filter["groups"] or ()) > 1 and len(component_filter["partitions"] or ()) > 1:
+        raise RequestFailed(400, "illegal, may not have both paritions and groups count > 1")
 
 
 def _show(action: Json, *, parameters: bool, name: str, value: Json) -> Json:
-    shown: dict[str, Json] = {
+    view: dict[str, Json] = {
         "actionID": action["actionID"],
         "snapshotID": action["snapshotID"],
         "command": bodies.show_command(action["command"]),
         "startTime": go_time(action["startTime"]),
     }
     if action["endTime"] is not None:
-        shown["endTime"] = go_time(action["endTime"])
-    shown["state"] = action["state"]
+        view["endTime"] = go_time(action["endTime"])
+    view["state"] = action["state"]
     if parameters:
-        shown["parameters"] = bodies.show_parameters(action["parameters"])
-    return shown | {name: value, "blockedBy": action["blockedBy"], "errors": action["errors"]}
+        view["parameters"] = bodies.show_parameters(action["parameters"])
+    return view | {name: value, "blockedBy": action["blockedBy"], "errors": action["errors"]}
 
 
 def _grouped(operations: Iterable[Json], show: Callable[[Json], Json]) -> Json:
@@ -164,24 +172,24 @@ def _grouped(operations: Iterable[Json], show: Callable[[Json], Json]) -> Json:
 
 
 def _show_key(operation: Json) -> Json:
-    shown = {name: operation[name] for name in _KEY}
-    return shown | ({"error": operation["error"]} if operation["error"] else {})
+    view = {name: operation[name] for name in _KEY}
+    return view | ({"error": operation["error"]} if operation["error"] else {})
 
 
 def _show_operation(operation: Json) -> Json:
-    shown = {name: operation[name] for name in ("operationID", "actionID", "state", "stateHelper")}
-    shown["startTime"] = go_time(operation["startTime"])
+    view = {name: operation[name] for name in ("operationID", "actionID", "state", "stateHelper")}
+    view["startTime"] = go_time(operation["startTime"])
     if operation["endTime"] is not None:
-        shown["endTime"] = go_time(operation["endTime"])
-    shown |= {name: go_time(operation[name]) for name in ("refreshTime", "expirationTime")}
-    shown |= {name: operation[name] for name in ("xname", "deviceType", "target", "targetName", "manufacturer")}
-    shown |= {"model": operation["model"], "softwareId": operation["softwareId"]}
+        view["endTime"] = go_time(operation["endTime"])
+    view |= {name: go_time(operation[name]) for name in ("refreshTime", "expirationTime")}
+    view |= {name: operation[name] for name in ("xname", "deviceType", "target", "targetName", "manufacturer")}
+    view |= {"model": operation["model"], "softwareId": operation["softwareId"]}
     for side, version in (("from", operation["fromFirmwareVersion"]), ("to", "")):
-        shown |= {
+        view |= {
             f"{side}ImageID": operation[f"{side}ImageID"],
             f"{side}SemanticFirmwareVersion": "",
             f"{side}FirmwareVersion": version,
             f"{side}ImageURL": "",
             f"{side}Tag": "",
         }
-    return shown | {"blockedBy": operation["blockedBy"], "error": operation["error"]}
+    return view | {"blockedBy": operation["blockedBy"], "error": operation["error"]}

@@ -1,4 +1,4 @@
-"""Actions and operations as they are kept."""
+"""The store of actions and operations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.fas.responses import NIL, Failed
+from csm_emulator.services.fas.responses import NIL, RequestFailed
 
 
-class Records:
+class ActionStore:
     """``changed`` is called with the id of each action whose operations changed."""
 
     def __init__(self, context: Context) -> None:
@@ -35,7 +35,7 @@ class Records:
         }
         return action
 
-    def new_operation(self, action: str, **facts: Json) -> Json:
+    def new_operation(self, action: str, **fields: Json) -> Json:
         now = self._context.clock.now()
         return {
             "operationID": self._id("operation"),
@@ -53,7 +53,7 @@ class Records:
             "blockedBy": [],
             "launched": False,
             "turn": 0,
-            **facts,
+            **fields,
         }
 
     def put_action(self, action: Json) -> None:
@@ -74,15 +74,15 @@ class Records:
     def expect_operation(self, operation: str) -> Json:
         return _expect(self.operations.get(operation), "operation", operation)
 
-    def _id(self, what: str) -> str:
-        number = self._count.get(what, 0) + 1
-        self._count[what] = number
-        return self._context.random.uuid("fas", what, number)
+    def _id(self, kind: str) -> str:
+        number = self._count.get(kind, 0) + 1
+        self._count[kind] = number
+        return self._context.random.uuid("fas", kind, number)
 
 
-def _expect(found: Json | None, what: str, key: str) -> Json:
+def _expect(record: Json | None, kind: str, key: str) -> Json:
     if key == NIL:
-        raise Failed(404, f"Null {what} id")
-    if found is None:
-        raise Failed(404, f"Key /{what}s/{key} does not exist")
-    return found
+        raise RequestFailed(404, f"Null {kind} id")
+    if record is None:
+        raise RequestFailed(404, f"Key /{kind}s/{key} does not exist")
+    return record

@@ -1,4 +1,4 @@
-"""Which event leads from where to where, for actions and for their operations."""
+"""The state machines of actions and operations: for each event, the states that it is allowed in, and the next."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPERATION_STATES = (
     "aborted",
     "unknown",
 )
-OVER = ("failed", "succeeded", "noOperation", "noSolution", "aborted")
+ENDED_STATES = ("failed", "succeeded", "noOperation", "noSolution", "aborted")
 
 
 def can(table: Table, record: Json, event: str) -> bool:
@@ -54,6 +54,6 @@ def can(table: Table, record: Json, event: str) -> bool:
 
 
 def after(table: Table, record: Json, event: str, **changes: Json) -> Json:
-    """The record after the event; an event that does not fit changes nothing of the state."""
+    """The record after the event. The state stays when the event is not allowed in it."""
     state = table[event][1] if can(table, record, event) else record["state"]
     return {**record, "state": state, **changes}

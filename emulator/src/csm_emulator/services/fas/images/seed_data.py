@@ -1,11 +1,11 @@
-"""The images that HPE delivers for the hardware of this machine: what is on it, and the next version of some."""
+"""HPE's images for the hardware of the machine: the installed versions, and newer versions of some items."""
 
 from __future__ import annotations
 
 import re
 
 from csm_emulator.records import Json
-from csm_emulator.services.fas.devices import GIGABYTE, Devices, Spot
+from csm_emulator.services.fas.devices import GIGABYTE, Devices, FirmwareItem
 from csm_emulator.state.random import SeededRandom
 
 _NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)+|[0-9]+")
@@ -15,31 +15,31 @@ _REBOOT = {
     "waitTimeAfterRebootSeconds": 180,
     "forceResetType": "ForceRestart",
 }
-"""What HPE's images for Gigabyte say."""
+"""The reboot fields of HPE's images for Gigabyte."""
 
 
 def images(devices: Devices, random: SeededRandom) -> list[Json]:
-    """As their bodies stand in a POST of images."""
-    found: dict[tuple[str, ...], Json] = {}
+    """The images, in the form of the bodies of ``POST /images``."""
+    bodies: dict[tuple[str, ...], Json] = {}
     for controller in devices.one_of_each_kind():
-        for spot in devices.spots(controller):
-            versions = [spot.version] + ([_next(spot.version)] if spot.node or spot.restarts else [])
+        for item in devices.firmware_items(controller):
+            versions = [item.version] + ([_next(item.version)] if item.node or item.restarts else [])
             for version in versions:
-                key = (spot.device_type, spot.manufacturer, spot.model, spot.name, version)
-                if key not in found:
-                    found[key] = _image(spot, version, random)
-    return list(found.values())
+                key = (item.device_type, item.manufacturer, item.model, item.name, version)
+                if key not in bodies:
+                    bodies[key] = _image(item, version, random)
+    return list(bodies.values())
 
 
-def _image(spot: Spot, version: str, random: SeededRandom) -> Json:
-    place = random.hex(32, "image", spot.model, spot.name, version)
-    name = re.sub("[^a-z0-9.]+", "-", f"{spot.model}-{spot.name}-{version}".lower())
+def _image(item: FirmwareItem, version: str, random: SeededRandom) -> Json:
+    folder = random.hex(32, "image", item.model, item.name, version)
+    name = re.sub("[^a-z0-9.]+", "-", f"{item.model}-{item.name}-{version}".lower())
     return {
-        "deviceType": spot.device_type,
-        "manufacturer": spot.manufacturer,
-        "models": [spot.model],
+        "deviceType": item.device_type,
+        "manufacturer": item.manufacturer,
+        "models": [item.model],
         "softwareIds": [],
-        "target": spot.name,
+        "target": item.name,
         "tags": ["default"],
         "firmwareVersion": version,
         "semanticFirmwareVersion": semantic(version),
@@ -49,15 +49,15 @@ def _image(spot: Spot, version: str, random: SeededRandom) -> Json:
         "waitTimeAfterRebootSeconds": 0,
         "pollingSpeedSeconds": 30,
         "forceResetType": "",
-        "s3URL": f"s3:/fw-update/{place}/{name}.bin",
+        "s3URL": f"s3:/fw-update/{folder}/{name}.bin",
         "tftpURL": "",
         "allowableDeviceStates": ["On", "Off"],
-        **(_REBOOT if spot.manufacturer == GIGABYTE else {}),
+        **(_REBOOT if item.manufacturer == GIGABYTE else {}),
     }
 
 
 def semantic(version: str) -> str:
-    """The first numbers in it with points between them, or else the first number."""
+    """The semantic version: the first dotted numbers in the text, or else its first number."""
     numbers = _numbers(version)
     parts = [int(part) for part in numbers[0].split(".")][:3] if numbers else []
     return ".".join(str(part) for part in [*parts, 0, 0, 0][:3])
@@ -72,4 +72,4 @@ def _next(version: str) -> str:
 
 
 def _numbers(version: str) -> list[str]:
-    return sorted(_NUMBERS.findall(version), key=lambda found: "." not in found)
+    return sorted(_NUMBERS.findall(version), key=lambda number: "." not in number)

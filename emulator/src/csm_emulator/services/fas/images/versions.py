@@ -1,4 +1,4 @@
-"""Semantic versions, as the library of FAS reads them: a ``v`` before, and missing numbers, are no matter."""
+"""Semantic versions, as FAS's library reads them: a leading ``v`` and missing numbers are allowed."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ _VERSION = re.compile(
     rf"v?{_NUMBER}(?:\.{_NUMBER})?(?:\.{_NUMBER})?(?:-({_WORD}(?:\.{_WORD})*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?"
 )
 INVALID = "Invalid Semantic Version"
-LONGEST = 256
+MAX_LENGTH = 256
 _Word = tuple[int, int, str]
 Order = tuple[int, int, int, int, tuple[_Word, ...]]
 
 
 def canonical(text: str) -> str:
-    """Raises ``ValueError``."""
-    major, minor, patch, early, build = _parts(text)
-    plain = f"{int(major)}.{int(minor or 0)}.{int(patch or 0)}"
-    return plain + (f"-{early}" if early else "") + (f"+{build}" if build else "")
+    """The version with all its numbers and without ``v``. Raises ``ValueError``."""
+    major, minor, patch, prerelease, build = _parts(text)
+    number = f"{int(major)}.{int(minor or 0)}.{int(patch or 0)}"
+    return number + (f"-{prerelease}" if prerelease else "") + (f"+{build}" if build else "")
 
 
 def order(text: str) -> Order:
-    """For comparing: what comes before a release has words after its number, and numbers come before letters."""
-    major, minor, patch, early, _ = _parts(text)
-    words = tuple((0, int(word), "") if word.isdigit() else (1, 0, word) for word in early.split(".")) if early else ()
-    return int(major), int(minor or 0), int(patch or 0), 0 if early else 1, words
+    """A key for sorting: a pre-release comes before its release, and in it numbers come before words."""
+    major, minor, patch, prerelease, _ = _parts(text)
+    words = (
+        tuple((0, int(word), "") if word.isdigit() else (1, 0, word) for word in prerelease.split("."))
+        if prerelease
+        else ()
+    )
+    return int(major), int(minor or 0), int(patch or 0), 0 if prerelease else 1, words
 
 
 def _parts(text: str) -> tuple[str, str, str, str, str]:
-    found = _VERSION.fullmatch(text) if len(text) <= LONGEST and text.isascii() else None
-    if found is None:
+    match = _VERSION.fullmatch(text) if len(text) <= MAX_LENGTH and text.isascii() else None
+    if match is None:
         raise ValueError(INVALID)
-    major, minor, patch, early, build = found.groups(default="")
-    return major, minor, patch, early, build
+    major, minor, patch, prerelease, build = match.groups(default="")
+    return major, minor, patch, prerelease, build

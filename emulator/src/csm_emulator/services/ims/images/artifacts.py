@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlparse
 
+from csm_emulator.clients.s3 import S3Client, S3Unavailable
 from csm_emulator.records import Json
 from csm_emulator.services.ims.responses import internal_error
-from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from csm_emulator.transport.sigv4 import encoded_path
 
 DELETED = "deleted"

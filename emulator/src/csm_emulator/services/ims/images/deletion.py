@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
+from csm_emulator.clients.s3 import S3Unavailable
 from csm_emulator.dialects.connexion import Refused
 from csm_emulator.records import Json, Record
 from csm_emulator.seed_data.buckets import BOOT_IMAGES
 from csm_emulator.services.ims.images.artifacts import DELETED, ArtifactMissing, Artifacts, NotDeleted
 from csm_emulator.services.ims.images.manifests import VERSION, entries, entries_with_link, read_manifest
 from csm_emulator.services.ims.responses import problem
-from csm_emulator.transport.s3_client import S3Unavailable
 
 MANIFEST = "application/vnd.cray.image.manifest"
 

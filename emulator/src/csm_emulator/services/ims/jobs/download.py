@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from csm_emulator.clients.s3 import HOST, S3Unavailable
 from csm_emulator.records import Json
 from csm_emulator.seed_data.buckets import etag
 from csm_emulator.services.ims.images.artifacts import bucket_and_key
 from csm_emulator.services.ims.jobs.job_pod import JobPod
-from csm_emulator.transport.s3_client import HOST, S3Unavailable
 
 _TRIES = 20
 _PAUSE = 10.0

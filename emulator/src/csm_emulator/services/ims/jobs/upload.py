@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
+from csm_emulator.clients.s3 import S3Unavailable
 from csm_emulator.records import Json
 from csm_emulator.seed_data.buckets import BOOT_IMAGES, etag, s3_link
 from csm_emulator.seed_data.images import INITRD, KERNEL, PARAMETERS, ROOTFS
 from csm_emulator.services.ims.jobs.job_pod import JobPod
 from csm_emulator.services.ims.tables import stamp
-from csm_emulator.transport.s3_client import S3Unavailable
 
 SIDECAR = "buildenv-sidecar"
 KEYS = {ROOTFS: "rootfs", KERNEL: "kernel", INITRD: "initrd", PARAMETERS: "boot_parameters"}

@@ -1,4 +1,4 @@
-"""The realm ``master``: its administrator, and who is let in to the administration of ``shasta``."""
+"""The realm ``master`` with its administrator, and the check of tokens for the administration API of ``shasta``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from csm_emulator.seed_data.secrets import KEYCLOAK_ADMIN, keycloak_admin_passwo
 from csm_emulator.services.keycloak.admin.responses import Denied
 from csm_emulator.services.keycloak.realm.realm import REALMS, SETTINGS, Realm
 from csm_emulator.services.keycloak.realm.users import Account, Client
-from csm_emulator.services.keycloak.tokens import genuine
+from csm_emulator.services.keycloak.tokens import valid_claims
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Handler, catching
 
@@ -29,8 +29,8 @@ def master_realm(context: Context) -> Realm:
     )
 
 
-class Gate:
-    """Lets in those who are logged in to ``master``; who has a token of ``shasta`` is known, and may do nothing."""
+class AdministratorCheck:
+    """Requires a token of ``master``: 403 with a token of ``shasta``, 401 without a valid token."""
 
     def __init__(self, master: Realm, shasta: Realm) -> None:
         self._master = master
@@ -47,11 +47,11 @@ class Gate:
         kind, _, token = call.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":
             raise Denied(401, "HTTP 401 Unauthorized")
-        if not _takes(self._master, token, call):
-            known = _takes(self._shasta, token, call)
-            raise Denied(403, "HTTP 403 Forbidden") if known else Denied(401, "HTTP 401 Unauthorized")
+        if not _accepts(self._master, token, call):
+            is_user_of_shasta = _accepts(self._shasta, token, call)
+            raise Denied(403, "HTTP 403 Forbidden") if is_user_of_shasta else Denied(401, "HTTP 401 Unauthorized")
 
 
-def _takes(realm: Realm, token: str, call: Call) -> bool:
-    claims = genuine(realm, token, realm.issuer(call))
+def _accepts(realm: Realm, token: str, call: Call) -> bool:
+    claims = valid_claims(realm, token, realm.issuer(call))
     return claims is not None and realm.is_live(claims)

@@ -1,4 +1,4 @@
-"""People, as an administrator finds them and puts them into groups."""
+"""Users in the administration API: search, and membership in groups."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from csm_emulator.services.keycloak.admin.groups import ADMIN, group_of, search, written
-from csm_emulator.services.keycloak.admin.responses import DONE, Denied, cut, flag, shown
+from csm_emulator.services.keycloak.admin.groups import ADMIN, group_of, group_view, search
+from csm_emulator.services.keycloak.admin.responses import NO_CONTENT, Denied, flag, json_view, page_of
 from csm_emulator.services.keycloak.realm.groups import Groups
 from csm_emulator.services.keycloak.realm.realm import Realm
 from csm_emulator.services.keycloak.realm.users import Account
@@ -21,11 +21,11 @@ _ONE = f"{ADMIN}/users/{{user}}"
 _MEMBERSHIP = f"{_ONE}/groups/{{group}}"
 _FIELDS = ("username", "firstName", "lastName", "email")
 _ACCESS = ("manageGroupMembership", "resetPassword", "view", "mapRoles", "impersonate", "manage")
-_MOST = 100
-"""So many are listed when nobody says how many."""
+_DEFAULT_LIMIT = 100
+"""Users that are listed without ``max``."""
 _CREATED = 1_700_000_000_000
-"""With the machine, in milliseconds."""
-_CHANGED = replace(DONE, headers=(*NO_CACHE, *DONE.headers))
+"""The creation time of all users, in milliseconds."""
+_MEMBERSHIP_CHANGED = replace(NO_CONTENT, headers=(*NO_CACHE, *NO_CONTENT.headers))
 
 
 class AdminUsers:
@@ -51,46 +51,46 @@ class AdminUsers:
         return username
 
     def _list(self, call: Call) -> Reply:
-        found = [user for user in self._written(call, self._groups.people()) if _fits(call, user)]
-        return shown([{**user, "access": {"manage": True}} for user in cut(call, found, _MOST)])
+        matches = [user for user in self._views(call, self._groups.people()) if _matches(call, user)]
+        return json_view([{**user, "access": {"manage": True}} for user in page_of(call, matches, _DEFAULT_LIMIT)])
 
     def _show(self, call: Call) -> Reply:
         username = self._name(call)
         account = next(account for account in self._groups.people() if account.username == username)
-        return shown({**self._user(account, brief=False), "access": dict.fromkeys(_ACCESS, True)})
+        return json_view({**self._view(account, brief=False), "access": dict.fromkeys(_ACCESS, True)})
 
     def _members(self, call: Call) -> Reply:
         group = group_of(self._groups, call, "Could not find group by id")
-        return shown(cut(call, self._written(call, self._groups.members(group)), _MOST))
+        return json_view(page_of(call, self._views(call, self._groups.members(group)), _DEFAULT_LIMIT))
 
     def _list_groups(self, call: Call) -> Reply:
         joined = sorted(self._groups.of(self._name(call)), key=lambda group: group.name)
         brief = flag(call, "briefRepresentation", default=True)
-        return shown([written(group, brief=brief) for group in cut(call, search(call, joined))])
+        return json_view([group_view(group, brief=brief) for group in page_of(call, search(call, joined))])
 
     def _join(self, call: Call) -> Reply:
         username = self._name(call)
         self._groups.join(username, group_of(self._groups, call, "Group not found"))
-        return _CHANGED
+        return _MEMBERSHIP_CHANGED
 
     def _leave(self, call: Call) -> Reply:
         username = self._name(call)
         self._groups.leave(username, group_of(self._groups, call, "Group not found"))
-        return _CHANGED
+        return _MEMBERSHIP_CHANGED
 
-    def _written(self, call: Call, accounts: Sequence[Account]) -> list[dict[str, Any]]:
+    def _views(self, call: Call, accounts: Sequence[Account]) -> list[dict[str, Any]]:
         brief = flag(call, "briefRepresentation", default=False)
-        return [self._user(account, brief=brief) for account in accounts]
+        return [self._view(account, brief=brief) for account in accounts]
 
-    def _user(self, account: Account, *, brief: bool) -> dict[str, Any]:
-        said = profile(account)
+    def _view(self, account: Account, *, brief: bool) -> dict[str, Any]:
+        claims = profile(account)
         more = {"totp": False, "disableableCredentialTypes": [], "requiredActions": [], "notBefore": 0}
         return {
             "id": self._realm.subject(account),
             "username": account.username,
-            "firstName": said["given_name"],
-            "lastName": said["family_name"],
-            "email": said["email"],
+            "firstName": claims["given_name"],
+            "lastName": claims["family_name"],
+            "email": claims["email"],
             "emailVerified": True,
             "enabled": True,
             "createdTimestamp": _CREATED,
@@ -98,19 +98,19 @@ class AdminUsers:
         }
 
 
-def _fits(call: Call, user: dict[str, Any]) -> bool:
-    """A search wins over single fields, of which all must fit."""
-    known = {field: user[field].lower() for field in _FIELDS}
+def _matches(call: Call, user: dict[str, Any]) -> bool:
+    """``search`` takes precedence over the filters by field, all of which must match."""
+    values = {field: user[field].lower() for field in _FIELDS}
     if call.has("search"):
         terms = map(_pattern, call.first("search").lower().split())
-        return all(any(term.fullmatch(value) for value in known.values()) for term in terms)
+        return all(any(term.fullmatch(value) for value in values.values()) for term in terms)
     exact = flag(call, "exact", default=False)
-    asked = {field: call.first(field).lower() for field in _FIELDS if call.first(field)}
-    return all(text == known[field] if exact else text in known[field] for field, text in asked.items())
+    filters = {field: call.first(field).lower() for field in _FIELDS if call.first(field)}
+    return all(text == values[field] if exact else text in values[field] for field, text in filters.items())
 
 
 def _pattern(term: str) -> re.Pattern[str]:
-    """The beginning, with ``*`` for anything; between quotation marks the whole."""
+    """A prefix, with ``*`` for any text; a term in quotation marks matches the whole value."""
     if len(term) > 1 and term[0] == term[-1] == '"':
         return re.compile(re.escape(term[1:-1]))
     return re.compile(".*".join(map(re.escape, term.split("*"))) + ".*")

@@ -1,1 +1,1 @@
-"""How a person or a program gets a token: grants, device login, its pages."""
+"""Login: the token endpoint with its grants, the device flow, and the pages of the device flow."""

@@ -1,16 +1,16 @@
-"""Devices that ask somebody to log in for them (RFC 8628). In memory, as Keycloak has them."""
+"""Devices of the device flow (RFC 8628), whose users log in in a browser. Kept in memory, as in Keycloak."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-from csm_emulator.services.keycloak import wall_clock as moments
+from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.services.keycloak.realm.realm import Realm
 from csm_emulator.services.keycloak.realm.users import Account
-from csm_emulator.services.keycloak.responses import Refused
+from csm_emulator.services.keycloak.responses import OAuthError
 
-MOST = 1000
+MAX_DEVICES = 1000
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 
 
@@ -31,9 +31,9 @@ class Device:
     polled: float = 0.0
     decision: Decision = Decision.PENDING
     account: Account | None = None
-    """Who logged in for it."""
+    """The user who logged in for the device; None before."""
     consent: str = ""
-    """What the form for the decision carries, so that nobody else can decide."""
+    """A secret in the consent form, so that only the user who logged in can decide."""
 
 
 class Devices:
@@ -45,8 +45,8 @@ class Devices:
         self._by_code.clear()
 
     def begin(self, client: str, scope: str) -> Device:
-        moment = moments.now()
-        while len(self._by_code) >= MOST:
+        moment = wall_clock.now()
+        while len(self._by_code) >= MAX_DEVICES:
             del self._by_code[next(iter(self._by_code))]
         device = Device(
             self._realm.new_code(43, moment),
@@ -63,35 +63,35 @@ class Devices:
         digits = int(self._realm.new_code(16, moment), 16)
         letters = ""
         for _ in range(8):
-            digits, place = divmod(digits, len(_LETTERS))
-            letters += _LETTERS[place]
+            digits, index = divmod(digits, len(_LETTERS))
+            letters += _LETTERS[index]
         return f"{letters[:4]}-{letters[4:]}"
 
     def poll(self, code: str, client: str) -> tuple[Account, str]:
-        """Who logged in, and the scope; refused as long as nobody has. A code is good for one answer."""
+        """The user and the scope. Raises ``OAuthError`` until the user has decided. A code is valid for one success."""
         device = self._by_code.get(code)
         if device is None:
-            raise Refused(400, "invalid_grant", "Device code not valid")
+            raise OAuthError(400, "invalid_grant", "Device code not valid")
         if device.client != client:
-            raise Refused(400, "invalid_grant", "unauthorized client")
-        moment = moments.now()
+            raise OAuthError(400, "invalid_grant", "unauthorized client")
+        moment = wall_clock.now()
         if device.ends < moment:
-            raise Refused(400, "expired_token", "Device code is expired")
+            raise OAuthError(400, "expired_token", "Device code is expired")
         too_soon, device.polled = moment - device.polled < device.interval, moment
         if too_soon:
-            raise Refused(400, "slow_down", "Slow down")
+            raise OAuthError(400, "slow_down", "Slow down")
         if device.decision is Decision.DENIED:
-            raise Refused(400, "access_denied", "The end user denied the authorization request")
+            raise OAuthError(400, "access_denied", "The end user denied the authorization request")
         if device.decision is Decision.PENDING or device.account is None:
-            raise Refused(400, "authorization_pending", "The authorization request is still pending")
+            raise OAuthError(400, "authorization_pending", "The authorization request is still pending")
         del self._by_code[code]
         return device.account, device.scope
 
     def by_user_code(self, user_code: str) -> Device | None:
-        """One that still waits, by what its owner types: blanks, dashes and case do not matter."""
-        wanted = _bare(user_code)
-        found = (device for device in self._by_code.values() if _bare(device.user_code) == wanted)
-        return next((device for device in found if device.decision is Decision.PENDING), None)
+        """The pending device with this user code, ignoring blanks, dashes and case."""
+        bare_code = _bare(user_code)
+        matches = (device for device in self._by_code.values() if _bare(device.user_code) == bare_code)
+        return next((device for device in matches if device.decision is Decision.PENDING), None)
 
     def by_consent(self, consent: str) -> Device | None:
         waiting = (device for device in self._by_code.values() if device.consent and device.consent == consent)
@@ -99,7 +99,7 @@ class Devices:
 
     def logged_in(self, device: Device, account: Account) -> None:
         device.account = account
-        device.consent = self._realm.new_code(43, moments.now())
+        device.consent = self._realm.new_code(43, wall_clock.now())
 
 
 def _bare(code: str) -> str:

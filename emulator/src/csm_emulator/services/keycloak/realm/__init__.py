@@ -1,1 +1,1 @@
-"""What the realm ``shasta`` holds: users, groups, roles, keys, sessions."""
+"""The data of a realm: users, groups, roles, keys, sessions."""

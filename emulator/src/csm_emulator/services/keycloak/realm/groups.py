@@ -1,4 +1,4 @@
-"""The groups of the realm: those that come with the machine and those made since, their roles, and who is in them."""
+"""The groups of the realm, with their roles and members: those that come with the machine, and those created since."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Group:
     id: str
     name: str
     roles: tuple[str, ...]
-    """Realm roles that everybody in it has."""
+    """Realm roles of all members."""
 
 
 class Groups:
@@ -34,7 +34,7 @@ class Groups:
         return self._random.uuid("keycloak", "group", name, number)
 
     def all(self) -> list[Group]:
-        """By name."""
+        """Sorted by name."""
         return sorted(map(self._read, self._groups), key=lambda group: group.name)
 
     def get(self, identity: str) -> Group | None:
@@ -56,7 +56,7 @@ class Groups:
         del self._groups[group.id]
 
     def give(self, group: Group, roles: tuple[str, ...]) -> None:
-        """These and no others."""
+        """Replaces the roles of the group."""
         self._groups[group.id] = [group.name, list(roles)]
 
     def join(self, username: str, group: Group) -> None:
@@ -74,11 +74,11 @@ class Groups:
         return [self._read(identity) for identity in self._joined[username]]
 
     def people(self) -> list[Account]:
-        """By name, without what they have by their groups."""
+        """Sorted by name, with their own roles only."""
         return [account for _, account in sorted(self._accounts.items())]
 
     def account(self, username: str) -> Account | None:
-        """With the groups and the roles of this moment."""
+        """The account with its current groups, and with their roles."""
         account = self._accounts.get(username)
         if account is None:
             return None

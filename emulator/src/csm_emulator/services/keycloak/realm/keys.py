@@ -1,4 +1,4 @@
-"""The keys of the realm: one signs, older ones still verify until they are dropped."""
+"""The keys of the realm: the newest one signs, older ones verify until they are dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey, RSAKey
 
-from csm_emulator.services.keycloak import wall_clock as moments
+from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.state.tables import RecordTable
 
 Claims = dict[str, Any]
@@ -25,47 +25,47 @@ BITS = 2048
 YEARS = 10
 _ALGORITHM = {"sig": "RS256", "enc": "RSA-OAEP"}
 _SECRET = "refresh"  # noqa: S105 (the name of a row)
-# What a token made of garbage can raise on its way through base64, JSON and joserfc.
-_BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
+# The exceptions of base64, JSON and joserfc for a text that is not a token.
+_INVALID_TOKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
 
 
 class Keys:
-    """Made when first needed: most machines of a test never see a token."""
+    """Keys are generated when they are first needed: most machines of the tests never issue a token."""
 
     def __init__(self, table: RecordTable) -> None:
         self._table = table
-        self._read: dict[str, RSAKey] = {}
+        self._imported: dict[str, RSAKey] = {}
         self._published: bytes | None = None
 
     def rotate(self) -> str:
-        """A new key signs from now on; its kid. Tokens of the older ones are still good."""
+        """Generates the key that signs from now on, and returns its kid. Tokens of older keys stay valid."""
         self._ensure("sig")
         return self._add("sig")
 
     def drop(self, kid: str) -> bool:
-        """Whether there was such a key and it is gone; the one that signs stays."""
+        """Drops an older key. False for an unknown key, and for the one that signs, which stays."""
         if kid not in self._kids("sig")[:-1]:
             return False
         del self._table[kid]
-        self._read.pop(kid, None)
+        self._imported.pop(kid, None)
         self._published = None
         return True
 
     def kids(self) -> list[str]:
-        """Of the keys that sign or have signed; the last one is active."""
+        """The kids of all signing keys; the last one is active."""
         self._ensure("sig")
         return self._kids("sig")
 
     def jwks(self) -> bytes:
-        """As published: with the key for encryption, as Keycloak has it, so that who takes just any key fails."""
+        """The published keys. As in Keycloak, one is for encryption, so that a client has to select the right key."""
         if self._published is None:
             self._ensure("enc", "sig")
-            shown = [_shown(kid, self._table[kid]) for use in ("enc", "sig") for kid in self._kids(use)]
-            self._published = json.dumps({"keys": shown}, separators=(",", ":")).encode()
+            entries = [_jwk(kid, self._table[kid]) for use in ("enc", "sig") for kid in self._kids(use)]
+            self._published = json.dumps({"keys": entries}, separators=(",", ":")).encode()
         return self._published
 
     def public_key(self) -> str:
-        """Of the active one, as the description of the realm has it."""
+        """The active key, as the description of the realm has it."""
         key = _private(self._table[self.kids()[-1]]["pem"]).public_key()
         return _base64(key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo))
 
@@ -74,15 +74,15 @@ class Keys:
         return jwt.encode({"alg": "RS256", "typ": "JWT", "kid": kid}, claims, self._key(kid), algorithms=["RS256"])
 
     def read(self, token: str) -> Claims | None:
-        """The claims of a token that one of the keys signed, whatever they say."""
+        """The claims of a token that is signed by one of the keys. They are not validated."""
         try:
             kid = json.loads(_unbase64(token.partition(".")[0]))["kid"]
             return jwt.decode(token, self._key(kid), algorithms=["RS256"]).claims if kid in self.kids() else None
-        except _BROKEN:
+        except _INVALID_TOKEN:
             return None
 
     def seal(self, claims: Claims) -> str:
-        """For ourselves alone, as refresh tokens are."""
+        """Signs a refresh token, which only Keycloak itself reads."""
         secret = self._secret()
         header = {"alg": "HS512", "typ": "JWT", "kid": secret["kid"]}
         return jwt.encode(header, claims, OctKey.import_key(secret["value"]), algorithms=["HS512"])
@@ -90,18 +90,21 @@ class Keys:
     def unseal(self, token: str) -> Claims | None:
         try:
             return jwt.decode(token, OctKey.import_key(self._secret()["value"]), algorithms=["HS512"]).claims
-        except _BROKEN:
+        except _INVALID_TOKEN:
             return None
 
     def _secret(self) -> dict[str, str]:
         if _SECRET not in self._table:
-            self._table[_SECRET] = {"kid": moments.identifier(moments.now(), "0" * 20), "value": secrets.token_hex(64)}
-        found: dict[str, str] = self._table[_SECRET]
-        return found
+            self._table[_SECRET] = {
+                "kid": wall_clock.identifier(wall_clock.now(), "0" * 20),
+                "value": secrets.token_hex(64),
+            }
+        secret: dict[str, str] = self._table[_SECRET]
+        return secret
 
     def _kids(self, use: str) -> list[str]:
-        found = [(row["number"], kid) for kid, row in self._table.items() if row.get("use") == use]
-        return [kid for _, kid in sorted(found)]
+        numbered = [(row["number"], kid) for kid, row in self._table.items() if row.get("use") == use]
+        return [kid for _, kid in sorted(numbered)]
 
     def _ensure(self, *uses: str) -> None:
         for use in uses:
@@ -118,12 +121,12 @@ class Keys:
         return kid
 
     def _key(self, kid: str) -> RSAKey:
-        if kid not in self._read:
-            self._read[kid] = RSAKey.import_key(self._table[kid]["pem"])
-        return self._read[kid]
+        if kid not in self._imported:
+            self._imported[kid] = RSAKey.import_key(self._table[kid]["pem"])
+        return self._imported[kid]
 
 
-def _shown(kid: str, row: dict[str, Any]) -> dict[str, Any]:
+def _jwk(kid: str, row: dict[str, Any]) -> dict[str, Any]:
     numbers = _private(row["pem"]).public_key().public_numbers()
     certificate = base64.b64decode(row["certificate"])
     return {
@@ -132,7 +135,7 @@ def _shown(kid: str, row: dict[str, Any]) -> dict[str, Any]:
         "alg": _ALGORITHM[row["use"]],
         "use": row["use"],
         "x5c": [row["certificate"]],
-        "x5t": _base64url(hashlib.sha1(certificate).digest()),  # noqa: S324 (RFC 7517 §4.8 wants it)
+        "x5t": _base64url(hashlib.sha1(certificate).digest()),  # noqa: S324 (RFC 7517 §4.8 requires it)
         "x5t#S256": _base64url(hashlib.sha256(certificate).digest()),
         "n": _base64url(numbers.n.to_bytes(BITS // 8)),
         "e": _base64url(numbers.e.to_bytes(3)),
@@ -153,7 +156,7 @@ def _pem(key: rsa.RSAPrivateKey) -> str:
 
 def _certificate(key: rsa.RSAPrivateKey) -> bytes:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "shasta")])
-    begin = datetime.fromtimestamp(moments.now(), UTC)
+    begin = datetime.fromtimestamp(wall_clock.now(), UTC)
     built = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     built = built.not_valid_before(begin).not_valid_after(begin + timedelta(days=365 * YEARS))
     return built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)

@@ -1,4 +1,4 @@
-"""A realm: its people, its clients, its keys, and the sessions of those who are logged in."""
+"""A realm: its users, its clients, its keys, and the sessions of users who are logged in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.services.keycloak import wall_clock as moments
+from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.services.keycloak.realm.keys import Keys
 from csm_emulator.services.keycloak.realm.users import Account, Client
-from csm_emulator.services.keycloak.responses import Form, Refused, basic
+from csm_emulator.services.keycloak.responses import Form, OAuthError, basic_credentials
 from csm_emulator.transport.call import Call
 
 REALMS = "/keycloak/realms"
@@ -24,14 +24,14 @@ SETTINGS: dict[str, int] = {
     "device_code_lifespan": 600,
     "device_polling_interval": 5,
 }
-MOST_SESSIONS = 10_000
-"""A client that logs in for every request must not fill the disk: the oldest sessions end."""
-WRONG_CLIENT = "Invalid client or Invalid client credentials"
+MAX_SESSIONS = 10_000
+"""The oldest sessions end above this number, since a client that logs in for each request would fill the disk."""
+INVALID_CLIENT = "Invalid client or Invalid client credentials"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who is logged in, with one client."""
+    """A user who is logged in with a client."""
 
     id: str
     username: str
@@ -39,7 +39,7 @@ class Session:
     scope: str
     started: float
     by_form: bool = False
-    """Logged in in a browser; tokens then say when."""
+    """The user logged in in a browser; tokens then have ``auth_time``."""
 
 
 class Realm:
@@ -52,7 +52,7 @@ class Realm:
         table: str = "keycloak",
         settings: Mapping[str, int] = SETTINGS,
     ) -> None:
-        """``account`` knows people by their username; ``table`` is what the names of the tables begin with."""
+        """``account`` returns the account of a username; ``table`` is the prefix of the tables' names."""
         self.context = context
         self.account = account
         self.clients = clients
@@ -64,52 +64,52 @@ class Realm:
         self._count = 0
 
     def issuer(self, call: Call) -> str:
-        """By the name that the caller used, as with ``hostname-strict=false``."""
+        """The issuer, with the host name that the caller used, as with ``hostname-strict=false``."""
         return origin(call) + self._path
 
     def subject(self, account: Account) -> str:
         return self.context.random.uuid("keycloak", "account", account.username)
 
     def new_id(self, moment: float) -> str:
-        return moments.identifier(moment, self.new_code(20, moment))
+        return wall_clock.identifier(moment, self.new_code(20, moment))
 
     def new_code(self, digits: int, moment: float) -> str:
         self._count += 1
         return self.context.random.hex(digits, "keycloak", "code", moment, self._count)
 
     def log_in(self, username: str, password: str) -> Account | None:
-        """Names are not case sensitive in Keycloak; passwords are."""
+        """The account; None when name or password is wrong. As in Keycloak, only passwords are case sensitive."""
         account = self.account(username.lower())
-        known = account.password if account else ""
-        fits = secrets.compare_digest(known.encode(), password.encode("utf-8", "replace"))
-        return account if fits and known else None
+        expected = account.password if account else ""
+        matches = secrets.compare_digest(expected.encode(), password.encode("utf-8", "replace"))
+        return account if matches and expected else None
 
     def client_of(self, call: Call, form: Form) -> Client:
-        """Who calls; what the form says wins over HTTP Basic."""
-        name, secret = basic(call.headers) or ("", "")
+        """The client that calls, by the form or else by HTTP Basic. Raises ``OAuthError``."""
+        name, secret = basic_credentials(call.headers) or ("", "")
         client = self.clients.get(form.get("client_id", name))
         if client is None:
-            raise Refused(401, "invalid_client", WRONG_CLIENT)
-        given = form.get("client_secret", secret).encode("utf-8", "replace")
-        if client.secret and not secrets.compare_digest(client.secret.encode(), given):
-            raise Refused(401, "unauthorized_client", WRONG_CLIENT)
+            raise OAuthError(401, "invalid_client", INVALID_CLIENT)
+        client_secret = form.get("client_secret", secret).encode("utf-8", "replace")
+        if client.secret and not secrets.compare_digest(client.secret.encode(), client_secret):
+            raise OAuthError(401, "unauthorized_client", INVALID_CLIENT)
         return client
 
     def begin(self, account: Account, client: Client, scope: str, *, by_form: bool = False) -> Session:
-        moment = moments.now()
+        moment = wall_clock.now()
         session = Session(self.new_code(24, moment), account.username, client.id, scope, moment, by_form)
-        while len(self._sessions) >= MOST_SESSIONS:
+        while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         self._sessions[session.id] = [session.username, session.client, session.scope, session.started, by_form]
         return session
 
     def session(self, identity: Any) -> Session | None:
-        """The live one with this id."""
+        """The session with this id, if it has not ended."""
         row = self._sessions.get(identity) if isinstance(identity, str) else None
         if row is None:
             return None
         session = Session(identity, *row)
-        return session if self.ends(session) > moments.now() and self.account(session.username) else None
+        return session if self.ends(session) > wall_clock.now() and self.account(session.username) else None
 
     def ends(self, session: Session) -> float:
         lifespan: float = self.settings["session_lifespan"]
@@ -119,7 +119,7 @@ class Realm:
         self._sessions.pop(identity, None)
 
     def revoke(self, token: dict[str, Any]) -> None:
-        moment = moments.now()
+        moment = wall_clock.now()
         for identity in [identity for identity, ends in self._revoked.items() if ends < moment]:
             del self._revoked[identity]
         self._revoked[str(token.get("jti"))] = token.get("exp", moment)

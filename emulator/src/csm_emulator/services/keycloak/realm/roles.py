@@ -1,4 +1,4 @@
-"""The roles of the realm. They are fixed: nobody makes one."""
+"""The roles of the realm. They are fixed: the emulator does not create roles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from csm_emulator.context import Context
 from csm_emulator.services.keycloak.realm.users import TENANT_ADMIN, accounts, group_roles
 
-# What every realm has, described by the names of texts in Keycloak's own console.
+# The roles of every realm. The descriptions are names of texts in Keycloak's console.
 _BUILT_IN = {
     "default-roles-shasta": "${role_default-roles}",
     "offline_access": "${role_offline-access}",
@@ -21,10 +21,10 @@ class Role:
     id: str
     name: str
     realm: str
-    """Its id."""
+    """The id of the realm."""
     description: str = ""
 
-    def written(self, *, brief: bool) -> dict[str, Any]:
+    def view(self, *, brief: bool) -> dict[str, Any]:
         return {
             "id": self.id,
             "name": self.name,
@@ -37,7 +37,7 @@ class Role:
 
 
 def realm_roles(context: Context) -> dict[str, Role]:
-    """By name, in the order of names."""
+    """By name, sorted by name."""
     of_people = {role for account in accounts(context).values() for role in account.realm_roles}
     of_groups = {role for roles in group_roles(context).values() for role in roles}
     realm = context.random.uuid("keycloak", "realm", "shasta")

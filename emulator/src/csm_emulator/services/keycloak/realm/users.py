@@ -1,4 +1,4 @@
-"""Who may log in: people of the site, people of the owners, and the clients of services."""
+"""The accounts of the realm: users of the site and of the owners, and the clients of services."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONSONANTS, _VOWELS = "bdfghklmnprstvz", "aeiou"
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """What somebody needs to log in, and what they may then do."""
+    """Login and rights of a user, as the emulator prints them."""
 
     username: str
     password: str
@@ -29,14 +29,14 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A person, or the service account of a client."""
+    """A user, or the service account of a client."""
 
     username: str
     name: str = ""
     realm_roles: tuple[str, ...] = ()
-    """Their own; those of their groups are not among them."""
+    """The account's own roles, without those of its groups."""
     client_roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By client; those of ``shasta`` are what OPA looks at."""
+    """By client. OPA checks those of ``shasta``."""
     groups: tuple[str, ...] = ()
     password: str = ""
 
@@ -47,12 +47,12 @@ class Client:
     secret: str = ""
     """Empty for a public client."""
     account: Account | None = None
-    """Who the client itself is, with the client credentials grant."""
+    """The service account, for the client credentials grant."""
     light: bool = False
-    """Its access tokens say no more than Keycloak itself needs."""
+    """Its access tokens have only the claims that Keycloak itself needs."""
 
 
-# Clients that CSM's installation makes, and the roles of their service accounts.
+# The clients that CSM's installation creates, and the roles of their service accounts.
 _SERVICES = {
     "admin-client": "admin",
     "system-compute-client": "system-compute",
@@ -64,24 +64,24 @@ _SERVICES = {
 
 
 def users(context: Context) -> list[User]:
-    """For people to read; the administrator is the first."""
+    """All users, to be printed; the administrator is the first."""
     roles = group_roles(context)
-    return [_shown(account, roles) for account in accounts(context).values()]
+    return [_user(account, roles) for account in accounts(context).values()]
 
 
-def _shown(account: Account, roles: Mapping[str, tuple[str, ...]]) -> User:
-    of_clients = [role for named in account.client_roles.values() for role in named]
+def _user(account: Account, roles: Mapping[str, tuple[str, ...]]) -> User:
+    of_clients = [role for names in account.client_roles.values() for role in names]
     of_groups = union(account.realm_roles, *(roles[group] for group in account.groups))
     return User(account.username, account.password, (*of_clients, *of_groups), account.groups)
 
 
 def group_roles(context: Context) -> dict[str, tuple[str, ...]]:
-    """The groups that come with the machine, and the realm roles that they give."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The groups that come with the machine, and their realm roles."""
+    roles: dict[str, tuple[str, ...]] = {}
     for owner in context.machine.topology.owners:
-        found[owner.label] = (owner.label,)
-        found[tenant_admins(owner.label)] = (TENANT_ADMIN,)
-    return found
+        roles[owner.label] = (owner.label,)
+        roles[tenant_admins(owner.label)] = (TENANT_ADMIN,)
+    return roles
 
 
 def tenant_admins(label: str) -> str:
@@ -89,28 +89,28 @@ def tenant_admins(label: str) -> str:
 
 
 def accounts(context: Context) -> dict[str, Account]:
-    """By username. Somebody who belongs to two owners has the roles of both."""
+    """By username. A user of two owners has the roles of both."""
     merged: dict[str, Account] = {}
-    for account in _everybody(context.machine.topology.owners):
-        known = merged.get(account.username)
-        merged[account.username] = _joined(known, account) if known else account
+    for account in _all_accounts(context.machine.topology.owners):
+        earlier = merged.get(account.username)
+        merged[account.username] = _merged(earlier, account) if earlier else account
     return {name: _with_password(account, context.random) for name, account in merged.items()}
 
 
-def _everybody(owners: Iterable[Owner]) -> Iterator[Account]:
+def _all_accounts(owners: Iterable[Owner]) -> Iterator[Account]:
     yield Account("admin", "Ada Admin", ("pa_admin",), {SHASTA: ("admin",)})
     yield Account("user", "Uma User", (), {SHASTA: ("user",)})
     yield Account("slingshot-admin", "Sly Slingshot", (), {SLINGSHOT: ("slingshot-admin",)})
     for owner in owners:
         label, surname = owner.label, owner.label.title()
         for username in map(str.lower, owner.users):
-            # csm-rs asks HSM with the user's own token, which OPA lets through for ``admin`` alone; what keeps its
-            # users apart is the role with the group's name, which csm-rs reads.
+            # csm-rs calls HSM with the user's own token, which OPA allows for ``admin`` only. It separates its users by
+            # the role with the name of the group.
             yield Account(username, f"{username.title()} {surname}", (), {SHASTA: ("admin",)}, (label,))
         yield Account(f"{label}-admin", f"Tilda {surname}", (), {}, (tenant_admins(label),))
 
 
-def _joined(first: Account, second: Account) -> Account:
+def _merged(first: Account, second: Account) -> Account:
     clients = {
         client: union(first.client_roles.get(client, ()), second.client_roles.get(client, ()))
         for client in (*first.client_roles, *second.client_roles)
@@ -124,8 +124,8 @@ def _joined(first: Account, second: Account) -> Account:
     )
 
 
-def union(*named: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in named for name in names))
+def union(*name_lists: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in name_lists for name in names))
 
 
 def _with_password(account: Account, random: SeededRandom) -> Account:
@@ -140,12 +140,12 @@ def _with_password(account: Account, random: SeededRandom) -> Account:
 
 
 def _password(username: str, random: SeededRandom) -> str:
-    """Two short words that nobody wrote: ``vamu-todi``."""
+    """A generated password of two short words: ``vamu-todi``."""
     digits = int(random.hex(16, "keycloak", "password", username), 16)
     letters = ""
     for alphabet in (_CONSONANTS, _VOWELS) * 4:
-        digits, place = divmod(digits, len(alphabet))
-        letters += alphabet[place]
+        digits, index = divmod(digits, len(alphabet))
+        letters += alphabet[index]
     return f"{letters[:4]}-{letters[4:]}"
 
 

@@ -1,4 +1,4 @@
-"""``/power-cap``: snapshots, changes, and the tasks that both are."""
+"""``/power-cap``: requests to read caps (snapshots) and to set them (patches), and the tasks that carry them out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from csm_emulator.dialects.go_json.types import INT, STRING, STRINGS, slice_of, struct
 from csm_emulator.records import Json
 from csm_emulator.services.pcs.power_caps.tasks import PATCH, SNAPSHOT, CapTasks
-from csm_emulator.services.pcs.problems import Refusal, read_uuid, written
+from csm_emulator.services.pcs.problems import Refusal, marshalled, read_uuid
 from csm_emulator.services.pcs.request_bodies import read
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -34,26 +34,33 @@ class PowerCap:
         names = read(call.body, _SNAPSHOT)["xnames"]
         if not names:
             raise Refusal(400, "Xname list is empty. A list of xnames is required")
-        return _started(self._tasks.create(SNAPSHOT, [[name, {}] for name in names]))
+        return _created(self._tasks.create(SNAPSHOT, [[name, {}] for name in names]))
 
     def _patch(self, call: Call) -> Reply:
         components = read(call.body, _PATCH)["components"] or []
-        bad = [each["xname"] for each in components if any(map(_bad, each["controls"] or ()))]
-        if bad:
-            raise Refusal(400, "Invalid control parameters for xnames detected " + "".join(f"{x} " for x in bad))
-        wanted = [[each["xname"], {c["name"]: c["value"] for c in each["controls"] or ()}] for each in components]
-        return _started(self._tasks.create(PATCH, wanted))
+        invalid_xnames = [
+            component["xname"] for component in components if any(map(_is_invalid, component["controls"] or ()))
+        ]
+        if invalid_xnames:
+            raise Refusal(
+                400, "Invalid control parameters for xnames detected " + "".join(f"{x} " for x in invalid_xnames)
+            )
+        requested_caps = [
+            [component["xname"], {c["name"]: c["value"] for c in component["controls"] or ()}]
+            for component in components
+        ]
+        return _created(self._tasks.create(PATCH, requested_caps))
 
     def _list(self, _: Call) -> Reply:
-        return written({"tasks": self._tasks.all()})
+        return marshalled({"tasks": self._tasks.all()})
 
     def _show(self, call: Call) -> Reply:
-        return written(self._tasks.show(read_uuid(call.args["taskID"])))
+        return marshalled(self._tasks.show(read_uuid(call.args["taskID"])))
 
 
-def _bad(control: Json) -> bool:
+def _is_invalid(control: Json) -> bool:
     return not control["name"] or control["value"] < 0
 
 
-def _started(identity: str) -> Reply:
-    return written({"taskID": identity}, headers=(("Location", f"../power-cap/{identity}"),))
+def _created(identity: str) -> Reply:
+    return marshalled({"taskID": identity}, headers=(("Location", f"../power-cap/{identity}"),))

@@ -1,4 +1,4 @@
-"""What a power cap task does to one component. Facts: internal/domain/power-cap.go, internal/hsm/state_manager.go."""
+"""Reads or sets power caps of one component. Sources: internal/domain/power-cap.go, internal/hsm/state_manager.go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.records import Json
 
 IN_PROGRESS, FAILED, SUCCEEDED, UNSUPPORTED = "in-progress", "failed", "succeeded", "un-supported"
 Limits = tuple[int | None, int | None]
-"""The least and the most watts, as far as HSM knows them."""
+"""Minimum and maximum in watts; None where HSM has no value."""
 
 
 class Operation(TypedDict):
@@ -21,104 +21,122 @@ class Operation(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Capping:
-    """What HSM says about the caps of a component."""
+class CapControls:
+    """The power cap controls of a component, as its ComponentEndpoint in HSM describes them."""
 
     fqdn: str = ""
     url: str = ""
     separate: bool = False
-    """Each control is a resource of its own: Cray EX."""
+    """Each control is a Redfish resource of its own, as on Cray EX."""
     limits: Mapping[str, Limits] = field(default_factory=dict)
-    """By control."""
+    """By the name of the control."""
     capacity: int | None = None
-    """Watts that a server in a rack can draw, which is told where there is no limit."""
+    """The most watts that a rack server draws: shown as its maximum where there is no limit."""
 
 
-def failed(xname: str, error: str, status: str = FAILED) -> Operation:
+def failed_operation(xname: str, error: str, status: str = FAILED) -> Operation:
     return Operation(status=status, component={"xname": xname, "error": error})
 
 
-def capping(endpoint: Json | None) -> Capping:
-    """Of a ComponentEndpoint."""
+def cap_controls(endpoint: Json | None) -> CapControls:
     if endpoint is None:
-        return Capping()
+        return CapControls()
     info = endpoint.get("RedfishSystemInfo") or {}
     fqdn, url = endpoint.get("RedfishEndpointFQDN", ""), info.get("PowerURL", "")
-    if controls := [each["Control"] for each in info.get("Controls") or ()]:
-        ranges = {each["Name"]: (each["SettingRangeMin"], each["SettingRangeMax"]) for each in controls}
-        return Capping(fqdn, url, True, ranges)
-    powers = info.get("PowerControl") or ()
-    # HPE's servers give their control no name that a client would know.
-    names = [NODE_LIMIT if "Chassis/1/Power" in url else each.get("Name", "") for each in powers]
-    ranges = {name: _oem_limits(each) for name, each in zip(names, powers, strict=True)}
-    return Capping(fqdn, url, False, ranges, powers[0].get("PowerCapacityWatts") if powers else None)
+    if controls := [control["Control"] for control in info.get("Controls") or ()]:
+        ranges = {control["Name"]: (control["SettingRangeMin"], control["SettingRangeMax"]) for control in controls}
+        return CapControls(fqdn, url, True, ranges)
+    power_controls = info.get("PowerControl") or ()
+    # The control of HPE's rack servers has no name of its own.
+    names = [NODE_LIMIT if "Chassis/1/Power" in url else control.get("Name", "") for control in power_controls]
+    ranges = {name: _oem_limits(control) for name, control in zip(names, power_controls, strict=True)}
+    return CapControls(
+        fqdn, url, False, ranges, power_controls[0].get("PowerCapacityWatts") if power_controls else None
+    )
 
 
-def _oem_limits(power: Json) -> Limits:
-    limits = ((power.get("OEM") or {}).get("HPE") or {}).get("PowerLimit") or {}
+def _oem_limits(power_control: Json) -> Limits:
+    limits = ((power_control.get("OEM") or {}).get("HPE") or {}).get("PowerLimit") or {}
     return limits.get("Min"), limits.get("Max")
 
 
-def hindrance(component: Json, known: Capping) -> tuple[str, str]:
-    """Why it cannot be capped, and the status; both empty when it can."""
+def capping_error(component: Json, controls: CapControls) -> tuple[str, str]:
+    """Why the component cannot be capped, and the status of the operation; both are empty when it can be."""
     kind = component.get("Type", "")
-    if not known.fqdn:
+    if not controls.fqdn:
         return "Missing RfFQDN", FAILED
     if kind != "Node":
         return f"Type, {kind} unsupported for power capping", UNSUPPORTED
-    if not known.url:
+    if not controls.url:
         return "Missing Power Cap URI", FAILED
     if component.get("Role") == "Management":
         return "Power capping Management nodes is not supported", UNSUPPORTED
     return "", ""
 
 
-def snapshot(component: Json, known: Capping, caps: PowerCaps) -> list[Operation]:
-    """One for each control that is a resource of its own, otherwise one for all."""
+def snapshot(component: Json, controls: CapControls, caps: PowerCaps) -> list[Operation]:
+    """An operation for each control. A component that cannot be capped has only one, unless its controls
+    are separate.
+    """
     xname = component["ID"]
-    error, status = hindrance(component, known)
+    error, status = capping_error(component, controls)
     if error:
-        return [failed(xname, error, status) for _ in (known.limits if known.separate else [""])]
-    return [_read(xname, name, known, caps) for name in known.limits]
+        return [failed_operation(xname, error, status) for _ in (controls.limits if controls.separate else [""])]
+    return [_read(xname, name, controls, caps) for name in controls.limits]
 
 
-def _read(xname: str, name: str, known: Capping, caps: PowerCaps) -> Operation:
+def _read(xname: str, name: str, controls: CapControls, caps: PowerCaps) -> Operation:
     try:
         value = caps.read(xname, name)
     except ControllerUnreachable:
         return Operation(status=IN_PROGRESS, component={"xname": xname})
-    low, high = known.limits[name]
-    high = known.capacity if high is None else high
-    told: dict[str, Any] = {"xname": xname}
-    if name == NODE_LIMIT or not known.separate:
-        told["limits"] = _without_none({"hostLimitMax": high, "hostLimitMin": low})
-    return Operation(status=SUCCEEDED, component={**told, "powerCapLimits": [_shown(name, value, low, high)]})
+    low, high = controls.limits[name]
+    high = controls.capacity if high is None else high
+    component: dict[str, Any] = {"xname": xname}
+    if name == NODE_LIMIT or not controls.separate:
+        component["limits"] = _without_none({"hostLimitMax": high, "hostLimitMin": low})
+    return Operation(
+        status=SUCCEEDED, component={**component, "powerCapLimits": [_limit_entry(name, value, low, high)]}
+    )
 
 
-def patch(component: Json, known: Capping, caps: PowerCaps, wanted: Mapping[str, int]) -> list[Operation]:
-    """One for all controls, and one for each that is none; what is out of range is left out and told."""
+def patch(
+    component: Json, controls: CapControls, caps: PowerCaps, requested_watts: Mapping[str, int]
+) -> list[Operation]:
+    """One operation for the known controls, and a failed one for each unknown control.
+
+    A value out of range is not written; its error is in the result.
+    """
     xname = component["ID"]
-    operations = [failed(xname, f"Skipping undefined control '{name}'") for name in wanted if name not in known.limits]
-    watts = {name: wanted[name] for name in known.limits if name in wanted}
+    operations = [
+        failed_operation(xname, f"Skipping undefined control '{name}'")
+        for name in requested_watts
+        if name not in controls.limits
+    ]
+    watts = {name: requested_watts[name] for name in controls.limits if name in requested_watts}
     if not watts:
         return operations
-    error, status = hindrance(component, known)
+    error, status = capping_error(component, controls)
     if error:
-        return [*operations, failed(xname, error, status)]
-    errors = {name: wrong for name, value in watts.items() if (wrong := _out_of_range(name, value, known.limits[name]))}
-    told = {"xname": xname} | ({"error": "; ".join(errors.values())} if errors else {})
-    good = {name: value for name, value in watts.items() if name not in errors}
-    if not good:
-        return [*operations, Operation(status=FAILED, component=told)]
+        return [*operations, failed_operation(xname, error, status)]
+    errors = {
+        name: error_text
+        for name, value in watts.items()
+        if (error_text := _out_of_range(name, value, controls.limits[name]))
+    }
+    result = {"xname": xname} | ({"error": "; ".join(errors.values())} if errors else {})
+    accepted = {name: value for name, value in watts.items() if name not in errors}
+    if not accepted:
+        return [*operations, Operation(status=FAILED, component=result)]
     try:
-        caps.write(xname, good, "pcs power-cap")
+        caps.write(xname, accepted, "pcs power-cap")
     except ControllerUnreachable:
-        return [*operations, Operation(status=IN_PROGRESS, component=told)]
-    shown = [_shown(name, value, *known.limits[name]) for name, value in good.items()]
-    return [*operations, Operation(status=SUCCEEDED, component={**told, "powerCapLimits": shown})]
+        return [*operations, Operation(status=IN_PROGRESS, component=result)]
+    entries = [_limit_entry(name, value, *controls.limits[name]) for name, value in accepted.items()]
+    return [*operations, Operation(status=SUCCEEDED, component={**result, "powerCapLimits": entries})]
 
 
-def _shown(name: str, value: int, low: int | None, high: int | None) -> Json:
+def _limit_entry(name: str, value: int, low: int | None, high: int | None) -> Json:
     return _without_none({"name": name, "currentValue": value, "maximumValue": high, "minimumValue": low})
 
 
@@ -127,7 +145,7 @@ def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _out_of_range(name: str, watts: int, limits: Limits) -> str:
-    """0 takes the cap away."""
+    """The error text; empty when the value is allowed. 0 removes the cap."""
     low, high = limits
     if low is not None and 0 < watts < low:
         return f"Control ({name}) value ({watts}) is less than minimum ({low})"
@@ -136,24 +154,24 @@ def _out_of_range(name: str, watts: int, limits: Limits) -> str:
     return ""
 
 
-def merged(operations: Iterable[Operation]) -> list[Json]:
-    """One for each xname. Limits of the whole node are told when its own control came first, as PCS has it."""
+def merged_components(operations: Iterable[Operation]) -> list[Json]:
+    """One entry for each xname. It has the node's limits only if the node's own control came first, as in PCS."""
     components: dict[str, dict[str, Any]] = {}
     errors: dict[str, list[str]] = {}
     for operation in operations:
-        told = operation["component"]
-        known = components.get(told["xname"])
-        if told.get("error"):
-            errors.setdefault(told["xname"], []).append(told["error"])
-        if known is None:
-            copied = {"powerCapLimits": list(told["powerCapLimits"])} if "powerCapLimits" in told else {}
-            components[told["xname"]] = {**told, **copied}
-        elif "error" not in told:
-            if "limits" in told and "limits" in known:
-                known["limits"] = told["limits"]
-            if "powerCapLimits" in told:
-                known.setdefault("powerCapLimits", []).extend(told["powerCapLimits"])
-    for xname, found in errors.items():
-        components[xname]["error"] = "; ".join(found)
+        result = operation["component"]
+        merged = components.get(result["xname"])
+        if result.get("error"):
+            errors.setdefault(result["xname"], []).append(result["error"])
+        if merged is None:
+            copied = {"powerCapLimits": list(result["powerCapLimits"])} if "powerCapLimits" in result else {}
+            components[result["xname"]] = {**result, **copied}
+        elif "error" not in result:
+            if "limits" in result and "limits" in merged:
+                merged["limits"] = result["limits"]
+            if "powerCapLimits" in result:
+                merged.setdefault("powerCapLimits", []).extend(result["powerCapLimits"])
+    for xname, messages in errors.items():
+        components[xname]["error"] = "; ".join(messages)
     order = ("xname", "error", "limits", "powerCapLimits")
     return [{name: component[name] for name in order if name in component} for component in components.values()]

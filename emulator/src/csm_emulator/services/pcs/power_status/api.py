@@ -1,4 +1,4 @@
-"""``/power-status``, asked for with a query or with a body."""
+"""``/power-status``, with parameters in the query (GET) or in the body (POST)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.machine.machine import Machine
-from csm_emulator.services.pcs.kinds import INVALID, POWERED, type_of
+from csm_emulator.services.pcs.component_types import INVALID, POWERED, type_of
 from csm_emulator.services.pcs.power_status.polling import Polling, Status
-from csm_emulator.services.pcs.problems import Refusal, written
+from csm_emulator.services.pcs.problems import Refusal, marshalled
 from csm_emulator.services.pcs.request_bodies import read
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -34,23 +34,25 @@ class PowerStatus:
         return self._answer(call.all("xname"), *filters)
 
     def _by_body(self, call: Call) -> Reply:
-        asked = read(call.body, _PARAMETER)
-        return self._answer(asked["xname"] or (), asked["powerStateFilter"], asked["managementStateFilter"])
+        body = read(call.body, _PARAMETER)
+        return self._answer(body["xname"] or (), body["powerStateFilter"], body["managementStateFilter"])
 
     def _answer(self, xnames: Sequence[str], power: str, management: str) -> Reply:
         power_filter = _power_state(power)
         management_filter = _management_state(management)
         names = list(dict.fromkeys(xnames))
-        bad = [name for name in names if type_of(self._machine, name) == INVALID]
-        if bad:
-            raise Refusal(400, f"invalid xnames detected: {' '.join(bad)}")
+        invalid = [name for name in names if type_of(self._machine, name) == INVALID]
+        if invalid:
+            raise Refusal(400, f"invalid xnames detected: {' '.join(invalid)}")
         self._polling.refresh()
-        told = self._told(names) if names else self._polling.statuses(self._polling.names())
-        return written({"status": [each for each in told if _fits(each, power_filter, management_filter)]})
+        statuses = self._statuses_of(names) if names else self._polling.statuses(self._polling.names())
+        return marshalled(
+            {"status": [status for status in statuses if _passes_filters(status, power_filter, management_filter)]}
+        )
 
-    def _told(self, names: Sequence[str]) -> list[Status]:
-        known = self._polling.statuses(name for name in names if self._polling.knows(name))
-        by_name = {each["xname"]: each for each in known}
+    def _statuses_of(self, names: Sequence[str]) -> list[Status]:
+        known_statuses = self._polling.statuses(name for name in names if self._polling.knows(name))
+        by_name = {status["xname"]: status for status in known_statuses}
         return [by_name.get(name) or self._unknown(name) for name in names]
 
     def _unknown(self, xname: str) -> Status:
@@ -67,8 +69,8 @@ class PowerStatus:
         )
 
 
-def _fits(status: Status, power: str, management: str) -> bool:
-    """What is not known passes every filter."""
+def _passes_filters(status: Status, power: str, management: str) -> bool:
+    """A component without a power state passes every filter."""
     if not status["powerState"]:
         return True
     return (not power or status["powerState"] == power) and (not management or status["managementState"] == management)

@@ -1,6 +1,6 @@
-"""Power status as PCS has it: what every controller said when it was last asked, which is every 30 seconds.
+"""Power status as PCS has it: the answers of all controllers to the last poll. PCS polls every 30 seconds.
 
-Nothing is asked: what a poll would have seen is told from when things changed.
+Nothing is polled here: what the last poll would have returned follows from the times of the changes.
 """
 
 from __future__ import annotations
@@ -9,21 +9,22 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypedDict
 
+from csm_emulator.clients.hsm import Component, HsmClient
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.parts import Part
-from csm_emulator.services.pcs.kinds import BMCS, POWERED, actions_of, operations_for
+from csm_emulator.services.pcs.component_types import BMCS, POWERED, actions_of, operations_for
 from csm_emulator.state.clock import rfc3339
 
 INTERVAL = 30.0
-AWAY = 30.0
-"""How long a restart takes when nobody says otherwise."""
+DEFAULT_DOWNTIME = 30.0
+"""Seconds that a restart takes without a duration in the fault."""
 UNDEFINED = "undefined"
 
 
 @lru_cache(maxsize=1024)
-def _stamp(moment: float) -> str:
-    """Thousands of components changed with the same poll."""
+def _timestamp(moment: float) -> str:
+    """Cached, since thousands of components have the time of the same poll."""
     return rfc3339(moment, 9)
 
 
@@ -37,23 +38,24 @@ class Status(TypedDict):
 
 
 class Polling:
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, hsm: HsmClient) -> None:
         self._context = context
+        self._hsm = hsm
         self._power = context.machine.power
         self._table = context.tables.open("pcs.polling")
         if "rhythm" not in self._table:
-            # The machine ran before our time began: what there is was polled already.
+            # The machine ran before the emulator started, so its components have been polled already.
             self._table["rhythm"] = {"since": context.clock.now(), "before": context.clock.now()}
         self._known: dict[str, Part] = {}
         self._read_at = -1.0
-        self._controllers: dict[str, float] = {}
-        self._before: dict[str, tuple[float, str]] = {}
-        context.machine.watch(self._hear)
+        self._controller_changes: dict[str, float] = {}
+        self._power_before_change: dict[str, tuple[float, str]] = {}
+        context.machine.watch(self._record_event)
 
     def restart(self) -> None:
-        """The rhythm begins anew; until its first beat, what was last seen is what there is."""
+        """The next poll is one interval from now; until then the results of the last poll before are shown."""
         now = self._context.clock.now()
-        self._table["rhythm"] = {"since": now + INTERVAL, "before": self.last_poll(now - AWAY)}
+        self._table["rhythm"] = {"since": now + INTERVAL, "before": self.last_poll(now - DEFAULT_DOWNTIME)}
 
     def last_poll(self, now: float) -> float:
         rhythm = self._table["rhythm"]
@@ -62,39 +64,39 @@ class Polling:
         return float(rhythm["since"] + (now - rhythm["since"]) // INTERVAL * INTERVAL)
 
     def refresh(self) -> None:
-        """Hear from HSM what components there are, once for each poll; without an answer, those of before."""
+        """Reads the components from HSM, at most once for each poll. When HSM fails, the earlier components stay."""
         poll = self.last_poll(self._context.clock.now())
         if poll == self._read_at:
             return
-        reply = self._context.mesh.ask("smd", "GET", "/hsm/v2/State/Components?stateonly=true")
-        if not reply.ok:
-            self._recall()
+        response = self._hsm.components("stateonly=true")
+        if not response.ok:
+            self._use_topology()
             return
-        components = reply.json().get("Components") or []
+        components = response.value()
         self._read_at = poll
         if components:
-            # HSM without any component counts as an error of HSM (updateComponentMap).
-            self._know(components)
+            # PCS takes an empty list for an error of HSM (updateComponentMap).
+            self._set_components(components)
 
-    def _recall(self) -> None:
-        """What etcd has from before this process: everything was there once."""
+    def _use_topology(self) -> None:
+        """Stands for what etcd has from before this process: all components of the machine."""
         if self._read_at < 0:
-            self._know({"ID": xname} for xname in self._context.machine.topology.parts)
+            self._set_components({"ID": xname} for xname in self._context.machine.topology.parts)
 
-    def _know(self, components: Iterable[dict[str, str]]) -> None:
-        known, parts = self._known, self._context.machine.topology.parts
+    def _set_components(self, components: Iterable[Component]) -> None:
+        known_parts, parts = self._known, self._context.machine.topology.parts
         self._known = {}
         for component in components:
             xname = component["ID"]
-            part = known.get(xname) or parts.get(xname)
+            part = known_parts.get(xname) or parts.get(xname)
             if part is None or part.type not in POWERED or not part.controller:
                 continue
-            # A slot that became empty stays; one that is empty when it is first heard of is left out.
-            if xname in known or component.get("State") != "Empty":
+            # A slot that became empty stays; a slot that was empty from the start is left out.
+            if xname in known_parts or component.get("State") != "Empty":
                 self._known[xname] = part
 
     def names(self) -> list[str]:
-        """In the order of etcd's keys."""
+        """Sorted, as etcd orders its keys."""
         return sorted(self._known)
 
     def knows(self, xname: str) -> bool:
@@ -109,63 +111,65 @@ class Polling:
         if part is None:
             return UNDEFINED
         poll = self.last_poll(self._context.clock.now())
-        if not self._answered(part, poll):
+        if not self._controller_answers(part, poll):
             return UNDEFINED
         return self._power_at(part, poll)
 
     def _power_at(self, part: Part, poll: float) -> str:
         if part.type in BMCS:
             return "on"
-        found = self._before.get(part.xname)
-        return found[1] if found and found[0] == poll else self._power.state_at(part.xname, poll)
+        before_change = self._power_before_change.get(part.xname)
+        return (
+            before_change[1] if before_change and before_change[0] == poll else self._power.state_at(part.xname, poll)
+        )
 
     def available(self, xname: str) -> bool:
         part = self._known.get(xname) or self._context.machine.part(xname)
-        return part is not None and self._answered(part, self.last_poll(self._context.clock.now()))
+        return part is not None and self._controller_answers(part, self.last_poll(self._context.clock.now()))
 
     def statuses(self, xnames: Iterable[str]) -> list[Status]:
-        """Of those that it knows; each controller is looked at once."""
+        """Of known components; each controller is looked up once."""
         poll = self.last_poll(self._context.clock.now())
-        answered: dict[str, bool] = {}
-        told = []
+        answers: dict[str, bool] = {}
+        statuses = []
         for xname in xnames:
             part = self._known[xname]
-            if part.controller not in answered:
-                answered[part.controller] = self._answered(part, poll)
-            told.append(self._status(part, poll, answered[part.controller]))
-        return told
+            if part.controller not in answers:
+                answers[part.controller] = self._controller_answers(part, poll)
+            statuses.append(self._status(part, poll, answers[part.controller]))
+        return statuses
 
-    def _status(self, part: Part, poll: float, answered: bool) -> Status:
+    def _status(self, part: Part, poll: float, answers: bool) -> Status:
         return Status(
             xname=part.xname,
-            powerState=self._power_at(part, poll) if answered else UNDEFINED,
-            managementState="available" if answered else "unavailable",
-            # The real one knows the error and leaves it out (GetPowerStatus in domain/power-status.go).
+            powerState=self._power_at(part, poll) if answers else UNDEFINED,
+            managementState="available" if answers else "unavailable",
+            # PCS has the error and does not show it (GetPowerStatus in domain/power-status.go).
             error="",
             supportedPowerTransitions=list(operations_for(actions_of(part))),
-            lastUpdated=_stamp(self._seen(part, poll)),
+            lastUpdated=_timestamp(self._last_change_poll(part, poll)),
         )
 
-    def _answered(self, part: Part, poll: float) -> bool:
+    def _controller_answers(self, part: Part, poll: float) -> bool:
         controller = part.controller or part.xname
         answers = self._power.reachable(controller)
-        return answers if self._controllers.get(controller, 0.0) <= poll else not answers
+        return answers if self._controller_changes.get(controller, 0.0) <= poll else not answers
 
-    def _seen(self, part: Part, poll: float) -> float:
-        """The poll that saw the last change that any poll saw."""
-        changes = (self._power.since(part.xname), self._controllers.get(part.controller, 0.0))
+    def _last_change_poll(self, part: Part, poll: float) -> float:
+        """The time of the poll that found the last change of the component or its controller."""
+        changes = (self._power.since(part.xname), self._controller_changes.get(part.controller, 0.0))
         changed = max((moment for moment in changes if moment <= poll), default=0.0)
         since = self._table["rhythm"]["since"]
         if changed <= since:
             return min(float(since), poll)
         return float(since - (since - changed) // INTERVAL * INTERVAL)
 
-    def _hear(self, event: Event) -> None:
+    def _record_event(self, event: Event) -> None:
         now = self._context.clock.now()
         if event.kind == "controller":
-            self._controllers[event.xname] = now
+            self._controller_changes[event.xname] = now
         elif event.kind == "power":
             poll = self.last_poll(now)
-            # Off and on again between two polls: what the first of them saw is what was before both.
-            if self._before.get(event.xname, (-1.0, ""))[0] != poll:
-                self._before[event.xname] = (poll, "off" if event.value == "on" else "on")
+            # With several changes between two polls, the earlier poll saw the state before the first of them.
+            if self._power_before_change.get(event.xname, (-1.0, ""))[0] != poll:
+                self._power_before_change[event.xname] = (poll, "off" if event.value == "on" else "on")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.go_json.types import INT, STRING, pointer_to, slice_of, struct
-from csm_emulator.services.pcs.kinds import OPERATIONS
-from csm_emulator.services.pcs.problems import Refusal, read_uuid, written
+from csm_emulator.services.pcs.component_types import OPERATIONS
+from csm_emulator.services.pcs.problems import Refusal, marshalled, read_uuid
 from csm_emulator.services.pcs.request_bodies import read
 from csm_emulator.services.pcs.transitions import records
-from csm_emulator.services.pcs.transitions.records import Records
+from csm_emulator.services.pcs.transitions.records import TransitionStore
 from csm_emulator.services.pcs.transitions.worker import Worker
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -25,7 +25,7 @@ _ACCEPTED = {"abortStatus": "Accepted - abort initiated"}
 
 
 class Transitions:
-    def __init__(self, store: Records, worker: Worker) -> None:
+    def __init__(self, store: TransitionStore, worker: Worker) -> None:
         self._store = store
         self._worker = worker
 
@@ -38,25 +38,27 @@ class Transitions:
         )
 
     def _create(self, call: Call) -> Reply:
-        asked = read(call.body, _PARAMETER)
-        operation = OPERATIONS.get(asked["operation"].lower())
+        body = read(call.body, _PARAMETER)
+        operation = OPERATIONS.get(body["operation"].lower())
         if operation is None:
-            raise Refusal(400, f"invalid Operation type {asked['operation']}")
-        deadline = asked["taskDeadlineMinutes"]
-        location = [(each["xname"], each["deputyKey"]) for each in asked["location"] or ()]
+            raise Refusal(400, f"invalid Operation type {body['operation']}")
+        deadline = body["taskDeadlineMinutes"]
+        location = [(entry["xname"], entry["deputyKey"]) for entry in body["location"] or ()]
         transition = self._store.create(operation, DEADLINE if deadline is None else deadline, location)
         self._worker.start(transition)
-        return written(
+        return marshalled(
             {"transitionID": transition["id"], "operation": operation},
             headers=(("Location", f"../transitions/{transition['id']}"),),
         )
 
     def _list(self, _: Call) -> Reply:
-        return written({"transitions": [self._store.view(each, full=False) for each in self._store.all()]})
+        return marshalled(
+            {"transitions": [self._store.view(transition, full=False) for transition in self._store.all()]}
+        )
 
     def _show(self, call: Call) -> Reply:
         transition = self._store.get(read_uuid(call.args["transitionID"]))
-        return written(self._store.view(transition, full=True))
+        return marshalled(self._store.view(transition, full=True))
 
     def _abort(self, call: Call) -> Reply:
         transition = self._store.get(read_uuid(call.args["transitionID"]))
@@ -64,4 +66,4 @@ class Transitions:
             raise Refusal(400, "Transition is already finished and cannot be aborted.")
         if transition["status"] != records.ABORTED:
             self._store.signal_abort(transition)
-        return written(_ACCEPTED, 202)
+        return marshalled(_ACCEPTED, 202)

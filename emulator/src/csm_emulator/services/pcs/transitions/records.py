@@ -1,4 +1,4 @@
-"""Transitions on their tables: what was asked, how it stands, and what came of it."""
+"""The store of transitions: the request, the status and the results of each."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from typing import Any, TypedDict
 from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.pcs.problems import Refusal
-from csm_emulator.services.pcs.transitions.tasks import Task, Tasks, counts, shown
+from csm_emulator.services.pcs.transitions.tasks import Task, Tasks, counts, task_views
 from csm_emulator.state.clock import rfc3339
 
 NEW, IN_PROGRESS, COMPLETED, ABORTED = "new", "in-progress", "completed", "aborted"
 SIGNALED = "abort-signaled"
 ENDED = frozenset({COMPLETED, ABORTED})
-EXPIRES = 86400.0
-MOST = 20_000
-"""So many ended records are kept (defaultMaxNumCompleted, defaultExpireTimeMins in main.go)."""
-REAPER = 60.0
+LIFETIME = 86400.0
+MAX_ENDED = 20_000
+"""Seconds for which a transition is kept, and how many ended ones are kept (defaultExpireTimeMins and
+defaultMaxNumCompleted in main.go)."""
+REAPER_INTERVAL = 60.0
 MAX_OBJECT, MAX_MESSAGE = 1_570_000, 130
-"""Above this size in etcd, messages are cut (storage_etcd_impl.go)."""
+"""A record of more bytes than this has its messages cut to this many characters (storage_etcd_impl.go)."""
 
 
 class Transition(TypedDict):
     id: str
     operation: str
     deadline: int
-    """In minutes; 0 does not wait, below 0 waits for ever."""
+    """In minutes. 0: PCS does not wait for confirmation; below 0: it waits without limit."""
     created: float
     expires: float
     status: str
     run: int
-    """How often somebody took it up: what an earlier run put on the agenda no longer counts."""
+    """How often PCS started or resumed it. Scheduled steps of earlier runs are ignored."""
     until: float
     counts: dict[str, int] | None
-    """Of those that ended."""
+    """The task counts of a transition that has ended; None before."""
 
 
-class Records:
+class TransitionStore:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._table = context.tables.open("pcs.transitions")
@@ -47,9 +48,9 @@ class Records:
         self.tasks = Tasks(context.tables.open("pcs.tasks"))
         context.scheduler.register("pcs.expires", self._reap)
 
-    def number(self, of: str) -> int:
-        self._numbers[of] = self._numbers.get(of, 0) + 1
-        return int(self._numbers[of])
+    def number(self, counter: str) -> int:
+        self._numbers[counter] = self._numbers.get(counter, 0) + 1
+        return int(self._numbers[counter])
 
     def create(self, operation: str, deadline: int, location: Sequence[tuple[str, str]]) -> Transition:
         now = self._context.clock.now()
@@ -58,14 +59,14 @@ class Records:
             operation=operation,
             deadline=deadline,
             created=now,
-            expires=now + EXPIRES,
+            expires=now + LIFETIME,
             status=NEW,
             run=1,
             until=0.0,
             counts=None,
         )
         self._table[transition["id"]] = transition
-        self._locations[transition["id"]] = [list(each) for each in location]
+        self._locations[transition["id"]] = [list(entry) for entry in location]
         self._context.scheduler.at(transition["expires"], "pcs.expires", transition["id"])
         return transition
 
@@ -76,13 +77,13 @@ class Records:
         return self._table.get(identity)
 
     def get(self, identity: str) -> Transition:
-        found = self._table.get(identity)
-        if found is None:
+        transition = self._table.get(identity)
+        if transition is None:
             raise Refusal(404, f"Key /transition/{identity} does not exist")
-        return found  # type: ignore[no-any-return]
+        return transition  # type: ignore[no-any-return]
 
     def all(self) -> list[Transition]:
-        """In the order of etcd's keys."""
+        """Ordered by id, as etcd orders its keys."""
         return [self._table[identity] for identity in sorted(self._table)]
 
     def change(self, transition: Transition, **changes: Any) -> Transition:
@@ -91,10 +92,10 @@ class Records:
         return changed
 
     def end(self, transition: Transition, status: str) -> None:
-        """The tasks become part of the record, as they stand."""
+        """Stores the tasks as they are now with the record, and drops them from the open tasks."""
         identity = transition["id"]
         tasks = list(self.tasks.of(identity).values())
-        self._outcomes[identity] = _cut(shown(tasks))
+        self._outcomes[identity] = _within_size(task_views(tasks))
         self.change(transition, status=status, counts=counts(task["status"] for task in tasks))
         self.tasks.drop(identity)
         self._locations.pop(identity, None)
@@ -103,7 +104,7 @@ class Records:
     def view(self, transition: Transition, *, full: bool) -> Json:
         identity = transition["id"]
         running: Sequence[Task] = list(self.tasks.of(identity).values()) if transition["counts"] is None else ()
-        told = {
+        view = {
             "transitionID": identity,
             "operation": transition["operation"],
             "createTime": rfc3339(transition["created"], 9),
@@ -111,14 +112,14 @@ class Records:
             "transitionStatus": transition["status"],
             "taskCounts": transition["counts"] or counts(task["status"] for task in running),
         }
-        tasks = (self._outcomes.get(identity) or shown(running)) if full else []
-        return told | ({"tasks": tasks} if tasks else {})
+        tasks = (self._outcomes.get(identity) or task_views(running)) if full else []
+        return view | ({"tasks": tasks} if tasks else {})
 
     def signal_abort(self, transition: Transition) -> None:
         self.change(transition, status=SIGNALED)
 
     def _reap(self, identity: str) -> None:
-        """Of an ended one nothing remains; one that still goes on is told to stop, and looked at again."""
+        """Deletes an expired transition. One that has not ended is aborted and checked again."""
         transition = self._table.get(identity)
         if transition is None:
             return
@@ -126,13 +127,13 @@ class Records:
             self._forget(identity)
         else:
             self.signal_abort(transition)
-            self._context.scheduler.after(REAPER, "pcs.expires", identity)
+            self._context.scheduler.after(REAPER_INTERVAL, "pcs.expires", identity)
 
     def _keep_newest(self) -> None:
-        if len(self._outcomes) <= MOST:
+        if len(self._outcomes) <= MAX_ENDED:
             return
         oldest = sorted(self._outcomes, key=lambda identity: self._table[identity]["created"])
-        for identity in oldest[: len(self._outcomes) - MOST]:
+        for identity in oldest[: len(self._outcomes) - MAX_ENDED]:
             self._forget(identity)
 
     def _forget(self, identity: str) -> None:
@@ -140,8 +141,8 @@ class Records:
         self._outcomes.pop(identity, None)
 
 
-def _cut(tasks: list[dict[str, str]]) -> list[dict[str, str]]:
-    """A task costs about 60 bytes beside its texts, and its xname and id again in the lists of the record."""
+def _within_size(tasks: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The tasks, with messages cut if the record is too large: a task has about 180 bytes beside its messages."""
     size = sum(180 + len(task["taskStatusDescription"]) + len(task.get("error", "")) for task in tasks)
     return [_shortened(task) for task in tasks] if size > MAX_OBJECT else tasks
 

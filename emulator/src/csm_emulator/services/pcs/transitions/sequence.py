@@ -1,4 +1,4 @@
-"""Which actions a component goes through, and in which order components do: decisions, no doing.
+"""Decides which actions each component needs, and in which order the components get them.
 
 ``sequenceComponents`` and ``PowerSequenceFull`` of domain/transitions.go.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.services.pcs.kinds import BMCS, MODULES, SWITCHES
+from csm_emulator.services.pcs.component_types import BMCS, MODULES, SWITCHES
 from csm_emulator.services.pcs.transitions.tasks import (
     CONFIRMED,
     FAILED,
@@ -27,7 +27,7 @@ _UP = [(ON, kinds) for kinds in (_OUTLET, _CHASSIS, MODULES, _NODE)]
 WAVES: list[tuple[str, tuple[str, ...]]] = [
     *_DOWN,
     (RESTART, (*_NODE, *MODULES, *_CHASSIS, *_OUTLET, *SWITCHES)),
-    # BMCs last of all restarts: they do not answer for a while.
+    # BMCs restart last, since they do not answer while they restart.
     (RESTART, BMCS),
     *_UP,
 ]
@@ -37,29 +37,29 @@ _CONTROLLERS = frozenset({*BMCS, "CabinetPDUController"})
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What is known of a component when its actions are decided."""
+class ComponentState:
+    """The facts about a component that decide its actions."""
 
     power: str
     operations: Collection[str]
     actions: Mapping[str, str]
-    """Redfish's ResetTypes by their names in lower case."""
+    """Redfish's ResetTypes, by their names in lower case."""
     parent_restarts: bool = True
-    """Whether no parent in the same transition drops its power instead of restarting."""
+    """No parent in the same transition is switched off and on instead of restarting."""
 
 
 Changes = dict[str, Any]
 
 
-def decide(operation: str, task: Task, seen: Seen) -> Changes:
-    """What becomes of the task."""
-    if operation not in seen.operations:
+def decide(operation: str, task: Task, component: ComponentState) -> Changes:
+    """The changes to the task: its plan, or its end."""
+    if operation not in component.operations:
         return _ended(
             UNSUPPORTED,
             f"Component does not support the specified transition operation, {operation}",
             "Unsupported for transition operation",
         )
-    return _DECISIONS[operation](task, seen)
+    return _DECISIONS[operation](task, component)
 
 
 def _ended(status: str, description: str, error: str = "") -> Changes:
@@ -70,26 +70,26 @@ def _planned(*plan: str, **more: Any) -> Changes:
     return {"plan": list(plan), "left": len(plan), **more}
 
 
-def _already(task: Task, word: str) -> Changes:
+def _already_achieved(task: Task, word: str) -> Changes:
     fresh = task["state"] == GATHERING
     return _ended(SUCCEEDED, "Component already in desired state" if fresh else f"Transition confirmed, {word}")
 
 
-def _on(task: Task, seen: Seen) -> Changes:
-    # "undefined" is tried: it may come to answer when a parent is powered on.
-    return _already(task, "On") if seen.power == "on" else _planned(ON)
+def _on(task: Task, component: ComponentState) -> Changes:
+    # A component in state "undefined" is tried: it may answer once its parent has power.
+    return _already_achieved(task, "On") if component.power == "on" else _planned(ON)
 
 
-def _off(task: Task, seen: Seen) -> Changes:
-    return _already(task, "Off") if seen.power == "off" else _planned(SHUTDOWN)
+def _off(task: Task, component: ComponentState) -> Changes:
+    return _already_achieved(task, "Off") if component.power == "off" else _planned(SHUTDOWN)
 
 
-def _force_off(task: Task, seen: Seen) -> Changes:
-    return _already(task, "ForceOff") if seen.power == "off" else _planned(FORCE_OFF)
+def _force_off(task: Task, component: ComponentState) -> Changes:
+    return _already_achieved(task, "ForceOff") if component.power == "off" else _planned(FORCE_OFF)
 
 
-def _taken_up_while_off(task: Task, word: str) -> Changes:
-    """A restart that is not on: refused, unless it was us who switched it off before somebody restarted PCS."""
+def _resume_while_off(task: Task, word: str) -> Changes:
+    """A restart of a component that is not on fails, unless PCS switched it off itself before PCS was restarted."""
     if task["state"] == GATHERING:
         return _ended(
             FAILED,
@@ -110,40 +110,40 @@ def _off_and_on(task: Task) -> Changes:
     return _planned(SHUTDOWN, ON)
 
 
-def _soft_restart(task: Task, seen: Seen) -> Changes:
-    if seen.power != "on":
-        return _taken_up_while_off(task, "Soft-Restart")
-    controller = task["type"] in _CONTROLLERS
-    able = RESTART in seen.actions or (controller and "forcerestart" in seen.actions)
-    if able and seen.parent_restarts:
+def _soft_restart(task: Task, component: ComponentState) -> Changes:
+    if component.power != "on":
+        return _resume_while_off(task, "Soft-Restart")
+    is_controller = task["type"] in _CONTROLLERS
+    can_restart = RESTART in component.actions or (is_controller and "forcerestart" in component.actions)
+    if can_restart and component.parent_restarts:
         if task["state"] == WAITING:
             return _ended(SUCCEEDED, "Transition confirmed, gracefulrestart")
         return _planned(RESTART)
-    if controller:
+    if is_controller:
         return _ended(SUCCEEDED, "Component will be reset as a result of its parent component getting powered off->on.")
     return _off_and_on(task)
 
 
-def _hard_restart(task: Task, seen: Seen) -> Changes:
-    return _off_and_on(task) if seen.power == "on" else _taken_up_while_off(task, "Hard-Restart")
+def _hard_restart(task: Task, component: ComponentState) -> Changes:
+    return _off_and_on(task) if component.power == "on" else _resume_while_off(task, "Hard-Restart")
 
 
-def _init(task: Task, seen: Seen) -> Changes:
-    went_off = task["operation"] in ("Off", "Force-Off")
-    if seen.power != "on":
-        said: Changes = {}
-        if went_off:
-            said = {
+def _init(task: Task, component: ComponentState) -> Changes:
+    was_switched_off = task["operation"] in ("Off", "Force-Off")
+    if component.power != "on":
+        changes: Changes = {}
+        if was_switched_off:
+            changes = {
                 "description": "Transition confirmed, off. Waiting for next transition",
                 "state": CONFIRMED,
             }
-        return _planned(ON, **said)
-    if task["operation"] == "On" or (went_off and task["state"] == CONFIRMED):
+        return _planned(ON, **changes)
+    if task["operation"] == "On" or (was_switched_off and task["state"] == CONFIRMED):
         return _ended(SUCCEEDED, "Transition confirmed, on")
     return _planned(FORCE_OFF if task["operation"] == "Force-Off" else SHUTDOWN, ON)
 
 
-_DECISIONS: Mapping[str, Callable[[Task, Seen], Changes]] = {
+_DECISIONS: Mapping[str, Callable[[Task, ComponentState], Changes]] = {
     "On": _on,
     "Off": _off,
     "Soft-Off": _off,
@@ -155,13 +155,13 @@ _DECISIONS: Mapping[str, Callable[[Task, Seen], Changes]] = {
 
 
 def reset_type(action: str, actions: Mapping[str, str]) -> str | None:
-    """The ResetType that the hardware has for an action."""
-    instead = {SHUTDOWN: "off", RESTART: "forcerestart"}.get(action, "")
-    return actions.get(action) or actions.get(instead)
+    """The ResetType of the hardware for an action; None when it has none."""
+    substitute = {SHUTDOWN: "off", RESTART: "forcerestart"}.get(action, "")
+    return actions.get(action) or actions.get(substitute)
 
 
 def first_action(operation: str, power: str) -> str:
-    """What the dependants of a component would have waited for."""
+    """The action that a component's dependants wait for."""
     if operation == "Force-Off":
         return FORCE_OFF
     if operation == "On" or (operation == "Init" and power != "on"):
@@ -170,5 +170,5 @@ def first_action(operation: str, power: str) -> str:
 
 
 def wakes_controllers(action: str, kinds: Collection[str]) -> bool:
-    """Whether controllers need time after this wave before they answer."""
+    """Whether controllers start with this wave, and need time before they answer."""
     return (action == ON and "ComputeModule" in kinds) or (action == RESTART and "NodeBMC" in kinds)

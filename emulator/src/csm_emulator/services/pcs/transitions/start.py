@@ -1,25 +1,25 @@
-"""The start of a transition: a task for each component, what is known of it, and what it will go through."""
+"""The start of a transition: makes a task for each component, reads the component's state, and plans its actions."""
 
 from __future__ import annotations
 
 from csm_emulator.context import Context
-from csm_emulator.services.pcs.hsm_client import Hsm
-from csm_emulator.services.pcs.kinds import INVALID, POWERED, actions_of, type_of
+from csm_emulator.services.pcs.component_types import INVALID, POWERED, actions_of, type_of
+from csm_emulator.services.pcs.hsm_answers import HsmInventory
 from csm_emulator.services.pcs.power_status.polling import Polling
-from csm_emulator.services.pcs.transitions import sequence as ladder
-from csm_emulator.services.pcs.transitions.records import Records, Transition
+from csm_emulator.services.pcs.transitions import sequence
+from csm_emulator.services.pcs.transitions.records import Transition, TransitionStore
 from csm_emulator.services.pcs.transitions.tasks import FAILED, OPEN, UNACHIEVED, UNSUPPORTED, Task, new_task
 
 
-class Gathering:
-    def __init__(self, context: Context, store: Records, polling: Polling, hsm: Hsm) -> None:
+class TaskPreparation:
+    def __init__(self, context: Context, store: TransitionStore, polling: Polling, inventory: HsmInventory) -> None:
         self._machine = context.machine
         self._store = store
         self._polling = polling
-        self._hsm = hsm
+        self._inventory = inventory
 
     def make_tasks(self, transition: Transition) -> None:
-        """One for each xname, however often it was named, and whether or not it is one."""
+        """One for each text in the location, without repetitions. A text that is not an xname has a failed task."""
         identity = transition["id"]
         for xname, deputy in self._store.location(identity):
             if xname not in self._store.tasks.of(identity):
@@ -36,23 +36,23 @@ class Gathering:
         return task
 
     def gather(self, transition: Transition) -> None:
-        """May raise ``Silent`` or ``Wrong``."""
-        self._start_over(transition)
+        """Raises ``HsmUnavailable`` and ``HsmFailure``."""
+        self._discard_plans(transition)
         self._polling.refresh()
         self._fail(transition, {x for x in self._open(transition) if not self._polling.knows(x)}, "Missing xname")
         names = list(self._open(transition))
         if not names:
             return
-        found = self._hsm.components(names)
-        self._fail(transition, {x for x in names if x not in found}, "Xname not found in HSM")
-        fed_by = self._hsm.power_maps()
+        components = self._inventory.components(names)
+        self._fail(transition, {x for x in names if x not in components}, "Xname not found in HSM")
+        fed_by = self._inventory.power_maps()
         for task in self._open(transition).values():
-            changes = ladder.decide(transition["operation"], task, self._seen(transition, task))
-            supplies = [each for each in fed_by.get(task["xname"], ()) if self._polling.power(each) == "on"]
+            changes = sequence.decide(transition["operation"], task, self._component_state(transition, task))
+            supplies = [supply for supply in fed_by.get(task["xname"], ()) if self._polling.power(supply) == "on"]
             self._store.tasks.change(transition["id"], task, fed_by=supplies, **changes)
 
-    def _start_over(self, transition: Transition) -> None:
-        """What an earlier run planned is planned anew."""
+    def _discard_plans(self, transition: Transition) -> None:
+        """The plans of an earlier run are made anew."""
         for task in list(self._store.tasks.of(transition["id"]).values()):
             if task["plan"]:
                 self._store.tasks.change(transition["id"], task, plan=[], left=0, pending=False, owner=False)
@@ -69,10 +69,10 @@ class Gathering:
         for task in self._open(transition).values():
             self._store.tasks.change(transition["id"], task, status=FAILED, error=error, description=description)
 
-    def _seen(self, transition: Transition, task: Task) -> ladder.Seen:
+    def _component_state(self, transition: Transition, task: Task) -> sequence.ComponentState:
         xname = task["xname"]
         actions = {action.lower(): action for action in actions_of(self._machine.part(xname))}
-        return ladder.Seen(
+        return sequence.ComponentState(
             self._polling.power(xname),
             self._polling.operations(xname),
             actions,
@@ -80,7 +80,7 @@ class Gathering:
         )
 
     def _parents_restart(self, transition: Transition, xname: str) -> bool:
-        """The real one never comes back from a parent that it finds here: its loop does not step on."""
+        """The real PCS loops for ever when it finds a parent here, since its loop does not advance."""
         tasks = self._store.tasks.of(transition["id"])
         part = self._machine.part(xname)
         while part is not None and (part := self._machine.part(part.parent)) is not None:

@@ -1,4 +1,4 @@
-"""The tasks of transitions that are under way: one for each component, each kept on its own."""
+"""The tasks of transitions under way: one for each component, each a row of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Task(TypedDict):
     xname: str
     type: str
     operation: str
-    """What was last sent to Redfish, in PCS's words; the transition's before anything was."""
+    """The operation that was last sent to Redfish; before that, the transition's."""
     state: int
     status: str
     description: str
@@ -26,14 +26,14 @@ class Task(TypedDict):
     deputy: str
     reservation: str
     owner: bool
-    """Whether the reservation is our own."""
+    """PCS made the reservation itself; otherwise it has a deputy key."""
     fed_by: list[str]
     plan: list[str]
-    """The actions that it takes part in."""
+    """The actions that the component gets, in order."""
     left: int
-    """How many of them until it is done; below 0 after deadline 0, as in the real one."""
+    """Actions of the plan that are not confirmed yet. Below 0 with deadline 0, as in the real PCS."""
     pending: bool
-    """Sent, and not yet confirmed."""
+    """An action was sent and is not confirmed yet."""
 
 
 def new_task(xname: str, kind: str, operation: str, deputy: str) -> Task:
@@ -55,8 +55,8 @@ def new_task(xname: str, kind: str, operation: str, deputy: str) -> Task:
     )
 
 
-def shown(tasks: Iterable[Task]) -> list[dict[str, str]]:
-    """As clients see them: the error only when there is one."""
+def task_views(tasks: Iterable[Task]) -> list[dict[str, str]]:
+    """The tasks as clients see them; ``error`` only if it is not empty."""
     return [
         {"xname": task["xname"], "taskStatus": task["status"], "taskStatusDescription": task["description"]}
         | ({"error": task["error"]} if task["error"] else {})
@@ -65,19 +65,19 @@ def shown(tasks: Iterable[Task]) -> list[dict[str, str]]:
 
 
 def counts(statuses: Iterable[str]) -> dict[str, int]:
-    found = Counter(statuses)
+    counter = Counter(statuses)
     return {
-        "total": found.total(),
-        "new": found[NEW],
-        "in-progress": found[IN_PROGRESS],
-        "failed": found[FAILED],
-        "succeeded": found[SUCCEEDED],
-        "un-supported": found[UNSUPPORTED],
+        "total": counter.total(),
+        "new": counter[NEW],
+        "in-progress": counter[IN_PROGRESS],
+        "failed": counter[FAILED],
+        "succeeded": counter[SUCCEEDED],
+        "un-supported": counter[UNSUPPORTED],
     }
 
 
 class Tasks:
-    """By transition and xname. A change of one writes one."""
+    """Tasks by transition and xname. A change of a task writes only its row."""
 
     def __init__(self, table: RecordTable) -> None:
         self._table = table

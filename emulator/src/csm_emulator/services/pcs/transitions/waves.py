@@ -1,4 +1,4 @@
-"""One wave of a transition: send the orders, wait until the power status says what was wanted, or give up."""
+"""One wave of a transition: sends the requests to controllers, and confirms or fails them by the power status."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
-from csm_emulator.services.pcs.kinds import actions_of, redfish_url
+from csm_emulator.services.pcs.component_types import actions_of, redfish_url
 from csm_emulator.services.pcs.power_status.polling import Polling
-from csm_emulator.services.pcs.transitions import sequence as ladder
+from csm_emulator.services.pcs.transitions import sequence
 from csm_emulator.services.pcs.transitions.dependants import fail_dependants
-from csm_emulator.services.pcs.transitions.records import Records, Transition
+from csm_emulator.services.pcs.transitions.records import Transition, TransitionStore
 from csm_emulator.services.pcs.transitions.sequence import END_STATE, FORCE_OFF, OPERATION_OF, SHUTDOWN, WAVES
 from csm_emulator.services.pcs.transitions.tasks import (
     CONFIRMED,
@@ -24,18 +24,18 @@ from csm_emulator.services.pcs.transitions.tasks import (
 )
 
 TIMEOUT = 40.0
-"""PCS gives a controller so long to answer (baseTrsTaskTimeout in main.go)."""
-RETRIES = 7.0
-"""Three retries after 1, 2 and 4 seconds."""
-_UNANSWERED = {
+"""Seconds that a controller has to answer (baseTrsTaskTimeout in main.go)."""
+RETRIES_DURATION = 7.0
+"""Seconds that three retries take, after 1, 2 and 4 seconds."""
+_ERRORS = {
     TIMEOUT: 'POST {url} giving up after 1 attempt(s): Post "{url}": context deadline exceeded',
-    RETRIES: "POST {url} giving up after 4 attempt(s): retries exhausted: last attempt received status 503 "
+    RETRIES_DURATION: "POST {url} giving up after 4 attempt(s): retries exhausted: last attempt received status 503 "
     "(Service Unavailable)",
 }
 
 
 class Waves:
-    def __init__(self, context: Context, store: Records, polling: Polling) -> None:
+    def __init__(self, context: Context, store: TransitionStore, polling: Polling) -> None:
         self._context = context
         self._machine = context.machine
         self._store = store
@@ -50,8 +50,8 @@ class Waves:
         return [task for task in self.members(transition, number) if task["pending"]]
 
     def apply(self, transition: Transition, number: int) -> dict[float, list[str]]:
-        """Send; the answer is who will not have answered after how many seconds."""
-        late: dict[float, list[str]] = {}
+        """Sends the requests. Returns the xnames whose controllers will not answer, by the seconds PCS waits."""
+        unanswered: dict[float, list[str]] = {}
         operation = OPERATION_OF[WAVES[number][0]]
         for task in self.members(transition, number):
             if task["status"] == FAILED:
@@ -62,39 +62,39 @@ class Waves:
                 continue
             seconds = self._send(transition, number, task)
             if seconds:
-                late.setdefault(seconds, []).append(task["xname"])
-        return late
+                unanswered.setdefault(seconds, []).append(task["xname"])
+        return unanswered
 
     def _send(self, transition: Transition, number: int, task: Task) -> float:
-        """0 when the controller took the order."""
+        """0 when the controller accepted the request; else the seconds after which PCS gives up."""
         action, xname = WAVES[number][0], task["xname"]
-        reset = ladder.reset_type(action, self._actions(xname))
+        reset = sequence.reset_type(action, self._actions(xname))
         if reset is None:
             self._fail(
                 transition, task, action, f"Power action not supported for {xname}", "Failed to construct payload"
             )
             return 0.0
-        sent = {"state": SENDING, "operation": OPERATION_OF[action], "description": f"Applying transition, {action}"}
+        changes = {"state": SENDING, "operation": OPERATION_OF[action], "description": f"Applying transition, {action}"}
         seconds = self._order(xname, reset, transition["id"])
         if seconds:
-            self._store.tasks.change(transition["id"], task, **sent)
+            self._store.tasks.change(transition["id"], task, **changes)
             return seconds
-        self._taken(transition, {**task, **sent}, action)  # type: ignore[typeddict-item]
+        self._accepted(transition, {**task, **changes}, action)  # type: ignore[typeddict-item]
         return 0.0
 
     def _order(self, xname: str, reset: str, transition: str) -> float:
         if self._context.faults.strikes("pcs-failure", xname):
-            return RETRIES
+            return RETRIES_DURATION
         try:
             self._machine.power.reset(xname, reset, f"pcs transition {transition}")
         except ControllerUnreachable:
             return TIMEOUT
         except ResetRefused:
-            # Its check of the answer's status can never be true, so that a refusal counts as taken.
+            # PCS's check of the reply's status is never true, so that a refused request counts as accepted.
             return 0.0
         return 0.0
 
-    def _taken(self, transition: Transition, task: Task, action: str) -> None:
+    def _accepted(self, transition: Transition, task: Task, action: str) -> None:
         if transition["deadline"] != 0:
             self._store.tasks.change(
                 transition["id"],
@@ -105,12 +105,12 @@ class Waves:
                 pending=True,
             )
             return
-        done = task["left"] == 1
-        words = "Not confirming." if done else "Waiting for next transition."
+        is_last = task["left"] == 1
+        words = "Not confirming." if is_last else "Waiting for next transition."
         self._store.tasks.change(
             transition["id"],
             task,
-            status=SUCCEEDED if done else IN_PROGRESS,
+            status=SUCCEEDED if is_last else IN_PROGRESS,
             description=f"Transition applied, {action}. {words}",
             state=CONFIRMED,
             left=task["left"] - 1,
@@ -124,7 +124,7 @@ class Waves:
             part = self._machine.part(xname)
             url = redfish_url(part) if part else ""
             self._fail(
-                transition, task, action, _UNANSWERED[seconds].format(url=url), f"Failed to apply transition, {action}"
+                transition, task, action, _ERRORS[seconds].format(url=url), f"Failed to apply transition, {action}"
             )
 
     def _fail(self, transition: Transition, task: Task, action: str, error: str, description: str) -> None:
@@ -132,25 +132,25 @@ class Waves:
         message = f"Failed to apply transition, {action}, to dependency, {task['xname']}."
         fail_dependants(self._store, transition, action, task["xname"], message)
 
-    def look(self, transition: Transition, number: int) -> None:
-        """Who has got there, as far as the last poll saw."""
+    def confirm_achieved(self, transition: Transition, number: int) -> None:
+        """Confirms the tasks whose components have reached the state, by the last poll."""
         action = WAVES[number][0]
-        wanted = END_STATE[action]
+        end_state = END_STATE[action]
         for task in self.pending(transition, number):
-            if self._polling.power(task["xname"]) == wanted:
+            if self._polling.power(task["xname"]) == end_state:
                 self._confirmed(transition, task, action)
 
     def _confirmed(self, transition: Transition, task: Task, action: str) -> None:
-        left = task["left"] - 1
-        changes: dict[str, Any] = {"state": CONFIRMED, "left": left, "pending": False}
-        if left == 0:
+        remaining = task["left"] - 1
+        changes: dict[str, Any] = {"state": CONFIRMED, "left": remaining, "pending": False}
+        if remaining == 0:
             changes |= {"status": SUCCEEDED, "description": f"Transition confirmed, {action}"}
         else:
             changes |= {"description": f"Transition confirmed, {action}. Waiting for next transition"}
         self._store.tasks.change(transition["id"], task, **changes)
 
     def time_out(self, transition: Transition, number: int) -> None:
-        """Whoever still is not there is forced off, where that is meant and can be, or has failed."""
+        """Tasks that are not confirmed get a forced power-off if the operation allows it, and fail otherwise."""
         action = WAVES[number][0]
         for task in self.pending(transition, number):
             force = (

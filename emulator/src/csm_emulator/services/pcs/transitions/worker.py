@@ -1,7 +1,7 @@
-"""A transition on its way: ``doTransition`` of domain/transitions.go, cut into what happens between its waits.
+"""Carries out transitions: ``doTransition`` of domain/transitions.go, as phases between its waits.
 
-Everything that it waits for is on the agenda, with the number of the run: when PCS starts anew, what the
-old process had in mind is forgotten, and another takes the transition up from what is in the records.
+Each next phase is scheduled with the number of the run. When PCS restarts, phases of the earlier run are ignored, and
+a new run resumes the transition from its record.
 """
 
 from __future__ import annotations
@@ -9,33 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
-from csm_emulator.services.pcs.hsm_client import WAITS, Hsm, Silent, Wrong
+from csm_emulator.services.pcs.hsm_answers import (
+    RETRY_DELAYS,
+    HsmFailure,
+    HsmInventory,
+    HsmReservations,
+    HsmUnavailable,
+)
 from csm_emulator.services.pcs.power_status.polling import Polling
 from csm_emulator.services.pcs.transitions import records
-from csm_emulator.services.pcs.transitions.records import ENDED, SIGNALED, Records, Transition
-from csm_emulator.services.pcs.transitions.reservations import Reserving
+from csm_emulator.services.pcs.transitions.records import ENDED, SIGNALED, Transition, TransitionStore
+from csm_emulator.services.pcs.transitions.reservations import TransitionReservations
 from csm_emulator.services.pcs.transitions.sequence import WAVES, wakes_controllers
-from csm_emulator.services.pcs.transitions.start import Gathering
+from csm_emulator.services.pcs.transitions.start import TaskPreparation
 from csm_emulator.services.pcs.transitions.tasks import OPEN, Task
 from csm_emulator.services.pcs.transitions.waves import Waves
 
-LOOK_AGAIN = 15.0
-RENEW = 30.0
-"""A minute's reservation is renewed in the half minute before it ends."""
-TAKEN_UP = 30.0
-"""Three keep-alives of 10 s are missed before another process takes a transition up."""
+POLL_INTERVAL = 15.0
+RENEW_INTERVAL = 30.0
+"""A reservation of one minute is renewed half a minute before it ends."""
+RESUME_DELAY = 30.0
+"""Another process resumes a transition after three missed keep-alives of 10 s."""
 CONTROLLER_TRIES = 20
 
 
 class Worker:
-    def __init__(self, context: Context, store: Records, polling: Polling) -> None:
+    def __init__(self, context: Context, store: TransitionStore, polling: Polling, hsm: HsmClient) -> None:
         self._context = context
         self._store = store
         self._polling = polling
-        self._hsm = Hsm(context.mesh)
-        self._gathering = Gathering(context, store, polling, self._hsm)
-        self._reserving = Reserving(store, self._hsm)
+        self._preparation = TaskPreparation(context, store, polling, HsmInventory(hsm))
+        self._reservations = TransitionReservations(store, HsmReservations(hsm))
         self._waves = Waves(context, store, polling)
         self._phases: Mapping[str, Callable[..., None]] = {
             "begin": self._begin,
@@ -48,22 +54,22 @@ class Worker:
             "look": self._look,
             "renew": self._renew,
         }
-        context.scheduler.register("pcs.goes-on", self._goes_on)
+        context.scheduler.register("pcs.goes-on", self._continue)
 
     def start(self, transition: Transition) -> None:
         self._next(transition, 0.0, "begin")
 
     def restart(self) -> None:
-        """The process that had them is gone."""
+        """Starts a new run of each transition that has not ended."""
         for transition in self._store.all():
             if transition["status"] not in ENDED:
-                taken = self._store.change(transition, run=transition["run"] + 1)
-                self._next(taken, TAKEN_UP, "begin")
+                resumed = self._store.change(transition, run=transition["run"] + 1)
+                self._next(resumed, RESUME_DELAY, "begin")
 
     def _next(self, transition: Transition, seconds: float, phase: str, *args: Any) -> None:
         self._context.scheduler.after(seconds, "pcs.goes-on", transition["id"], transition["run"], phase, *args)
 
-    def _goes_on(self, identity: str, run: int, phase: str, *args: Any) -> None:
+    def _continue(self, identity: str, run: int, phase: str, *args: Any) -> None:
         transition = self._store.find(identity)
         stale = transition is None or transition["run"] != run or transition["status"] in ENDED
         if stale or transition is None or self._context.faults.present("service-restart", "pcs"):
@@ -77,7 +83,7 @@ class Worker:
         return any(task["status"] in OPEN for task in self._tasks(transition))
 
     def _begin(self, transition: Transition) -> None:
-        self._gathering.make_tasks(transition)
+        self._preparation.make_tasks(transition)
         if transition["status"] == SIGNALED:
             self._abort(transition)
             return
@@ -87,42 +93,42 @@ class Worker:
         else:
             self._end(transition, records.COMPLETED)
 
-    def _gather(self, transition: Transition, tries: int) -> None:
+    def _gather(self, transition: Transition, attempts: int) -> None:
         try:
-            self._gathering.gather(transition)
-        except Silent:
-            if tries < len(WAITS):
-                self._next(transition, WAITS[tries], "gather", tries + 1)
+            self._preparation.gather(transition)
+        except HsmUnavailable:
+            if attempts < len(RETRY_DELAYS):
+                self._next(transition, RETRY_DELAYS[attempts], "gather", attempts + 1)
                 return
-            self._gathering.fail_open(transition, "Error retrieving HSM data")
-        except Wrong:
-            self._gathering.fail_open(transition, "Error retrieving HSM data")
+            self._preparation.fail_open(transition, "Error retrieving HSM data")
+        except HsmFailure:
+            self._preparation.fail_open(transition, "Error retrieving HSM data")
         self._next(transition, 0.0, "reserve", 0)
 
-    def _reserve(self, transition: Transition, tries: int) -> None:
+    def _reserve(self, transition: Transition, attempts: int) -> None:
         try:
-            self._reserving.reserve(transition)
-        except Silent as silent:
-            if tries < len(WAITS):
-                self._next(transition, WAITS[tries], "reserve", tries + 1)
+            self._reservations.reserve(transition)
+        except HsmUnavailable as unavailable:
+            if attempts < len(RETRY_DELAYS):
+                self._next(transition, RETRY_DELAYS[attempts], "reserve", attempts + 1)
                 return
-            self._refused(transition, f"ERROR aquiring needed reservations: {silent}")
-        except Wrong as wrong:
-            self._refused(transition, str(wrong))
+            self._refused(transition, f"ERROR aquiring needed reservations: {unavailable}")
+        except HsmFailure as failure:
+            self._refused(transition, str(failure))
         else:
-            self._next(transition, RENEW, "renew")
+            self._next(transition, RENEW_INTERVAL, "renew")
             self._next(transition, 0.0, "wave", 0, False)
 
     def _refused(self, transition: Transition, error: str) -> None:
-        self._gathering.fail_open(transition, error, "Error acquiring reservations")
+        self._preparation.fail_open(transition, error, "Error acquiring reservations")
         self._end(transition, records.COMPLETED)
 
     def _renew(self, transition: Transition) -> None:
-        self._reserving.renew(transition)
-        self._next(transition, RENEW, "renew")
+        self._reservations.renew(transition)
+        self._next(transition, RENEW_INTERVAL, "renew")
 
     def _wave(self, transition: Transition, number: int, wait: bool) -> None:
-        """The next wave that anybody takes part in."""
+        """Begins the next wave that has tasks; ends the transition when there is none."""
         tasks = self._tasks(transition)
         planned = {(action, task["type"]) for task in tasks for action in task["plan"]}
         while number < len(WAVES):
@@ -137,15 +143,15 @@ class Worker:
         else:
             self._apply(transition, number)
 
-    def _controllers(self, transition: Transition, number: int, tries: int) -> None:
-        """Power just came to these controllers: give them time, though not for ever."""
+    def _controllers(self, transition: Transition, number: int, attempts: int) -> None:
+        """Waits for controllers that just got power, up to ``CONTROLLER_TRIES`` polls."""
         members = self._waves.members(transition, number)
-        if tries == 0:
+        if attempts == 0:
             for task in members:
                 self._store.tasks.change(transition["id"], task, description="Waiting for controller to be ready")
         waiting = any(self._polling.knows(x["xname"]) and not self._polling.available(x["xname"]) for x in members)
-        if waiting and tries < CONTROLLER_TRIES:
-            self._next(transition, LOOK_AGAIN, "controllers", number, tries + 1)
+        if waiting and attempts < CONTROLLER_TRIES:
+            self._next(transition, POLL_INTERVAL, "controllers", number, attempts + 1)
         else:
             self._apply(transition, number)
 
@@ -153,11 +159,11 @@ class Worker:
         if transition["status"] == SIGNALED:
             self._abort(transition)
             return
-        self._reserving.check(transition, WAVES[number][0])
-        late = self._waves.apply(transition, number)
-        for seconds, names in late.items():
+        self._reservations.check(transition, WAVES[number][0])
+        unanswered = self._waves.apply(transition, number)
+        for seconds, names in unanswered.items():
             self._next(transition, seconds, "unanswered", number, seconds, names)
-        self._next(transition, max(late, default=0.0), "confirm", number)
+        self._next(transition, max(unanswered, default=0.0), "confirm", number)
 
     def _unanswered(self, transition: Transition, number: int, seconds: float, names: list[str]) -> None:
         self._waves.unanswered(transition, number, seconds, names)
@@ -170,16 +176,16 @@ class Worker:
             self._abort(transition)
             return
         until = self._context.clock.now() + transition["deadline"] * 60.0
-        self._next(self._store.change(transition, until=until), LOOK_AGAIN, "look", number)
+        self._next(self._store.change(transition, until=until), POLL_INTERVAL, "look", number)
 
     def _look(self, transition: Transition, number: int) -> None:
-        self._waves.look(transition, number)
+        self._waves.confirm_achieved(transition, number)
         over = transition["deadline"] >= 0 and self._context.clock.now() >= transition["until"]
         if self._waves.pending(transition, number) and not over:
             if transition["status"] == SIGNALED:
                 self._abort(transition)
             else:
-                self._next(transition, LOOK_AGAIN, "look", number)
+                self._next(transition, POLL_INTERVAL, "look", number)
             return
         self._waves.time_out(transition, number)
         self._next(transition, 0.0, "wave", number + 1, wakes_controllers(*WAVES[number]))
@@ -199,4 +205,4 @@ class Worker:
     def _end(self, transition: Transition, status: str) -> None:
         tasks = self._tasks(transition)
         self._store.end(transition, status)
-        self._hsm.release(tasks)
+        self._reservations.release(tasks)

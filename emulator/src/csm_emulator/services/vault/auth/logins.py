@@ -1,4 +1,4 @@
-"""Logging in: with a token of Keycloak, for which there is a mount per site of manta, or of a service account."""
+"""Logins with a token of Keycloak, which manta sends to a mount of its own for each site, or of a service account."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from joserfc.jwk import RSAKey
 from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.vault.auth.policies import ROOT
-from csm_emulator.services.vault.auth.tokens import Tokens, Wanted
-from csm_emulator.services.vault.request_ids import Requests
-from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal, enveloped, nothing, read, text
+from csm_emulator.services.vault.auth.tokens import Tokens, TokenSpecification
+from csm_emulator.services.vault.request_ids import RequestIds
+from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal, envelope, no_content, read, text
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 CERTS = "/keycloak/realms/shasta/protocol/openid-connect/certs"
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
-JWT, KUBERNETES, OF_MANTA = "jwt", "kubernetes", "jwt-manta-"
+JWT, KUBERNETES, MANTA_PREFIX = "jwt", "kubernetes", "jwt-manta-"
 AUDIENCE = "shasta"
 HOUR = 3600
 NAMES, NAMESPACES = "bound_service_account_names", "bound_service_account_namespaces"
-SKEW = 60
-"""clock_skew_leeway."""
+CLOCK_SKEW = 60
+"""Seconds: Vault's ``clock_skew_leeway``."""
 _ROLES = {
     "jwt/manta": {"policies": ["manta"], "ttl": HOUR},
     "kubernetes/tapms-operator": {
@@ -35,13 +35,13 @@ _ROLES = {
         "more": {NAMES: ["tapms-operator"], NAMESPACES: ["tapms-operator"]},
     },
 }
-# What a token made of garbage can raise on its way through base64, JSON and joserfc.
-_BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
+# The exceptions of base64, JSON and joserfc for a text that is not a token.
+_INVALID_TOKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
 _SIGNATURE = "error verifying token signature: no known key successfully validated the token signature"
 
 
 class Logins:
-    def __init__(self, context: Context, tokens: Tokens, requests: Requests) -> None:
+    def __init__(self, context: Context, tokens: Tokens, requests: RequestIds) -> None:
         self._mesh = context.mesh
         self._faults = context.faults
         self._tokens = tokens
@@ -49,7 +49,7 @@ class Logins:
         self._roles = context.tables.open("vault.roles", _ROLES)
 
     def routes(self) -> list[Route]:
-        """Nobody needs a token to log in."""
+        """Routes that need no token."""
         return [Route(method, "/v1/auth/{mount}/login", self.login) for method in ("POST", "PUT")]
 
     def role_routes(self) -> list[Route]:
@@ -71,18 +71,20 @@ class Logins:
             raise Refusal(400, "missing jwt" if mount == KUBERNETES else "missing token")
         if not role:
             raise Refusal(400, "missing role")
-        found = self._roles.get(_key(mount, role))
-        if found is None:
-            unknown = f'invalid role name "{role}"' if mount == KUBERNETES else f'role "{role}" could not be found'
-            raise Refusal(400, unknown)
-        if ROOT in found["policies"]:
+        role_record = self._roles.get(_key(mount, role))
+        if role_record is None:
+            message = f'invalid role name "{role}"' if mount == KUBERNETES else f'role "{role}" could not be found'
+            raise Refusal(400, message)
+        if ROOT in role_record["policies"]:
             raise Refusal(400, "auth methods cannot create root tokens")
-        name = self._account(token, found) if mount == KUBERNETES else self._person(token)
-        wanted = Wanted(tuple(found["policies"]), found["ttl"], f"auth/{mount}/login", f"{mount}-{name}", role)
-        return enveloped(self._requests.next(), auth=self._tokens.create(wanted))
+        name = self._service_account(token, role_record) if mount == KUBERNETES else self._person(token)
+        specification = TokenSpecification(
+            tuple(role_record["policies"]), role_record["ttl"], f"auth/{mount}/login", f"{mount}-{name}", role
+        )
+        return envelope(self._requests.next(), auth=self._tokens.create(specification))
 
-    def _account(self, token: str, role: Json) -> str:
-        """Of the cluster, which is asked whose the token is."""
+    def _service_account(self, token: str, role: Json) -> str:
+        """Namespace and name of a service account, whose token Kubernetes reviews."""
         reply = self._mesh.ask("kubernetes", "POST", REVIEWS, {"spec": {"token": token}})
         status = reply.json()["status"] if reply.ok else {}
         if not status.get("authenticated"):
@@ -100,23 +102,23 @@ class Logins:
         return str(claims.get("preferred_username") or claims.get("sub") or "")
 
     def _verified(self, token: str) -> dict[str, Any]:
-        """Raises a refusal with the words of Vault's JWT library."""
+        """The claims. Raises ``Refusal`` with the error texts of Vault's JWT library."""
         try:
             claims = jwt.decode(token, self._key_of(token), algorithms=["RS256"]).claims
-        except _BROKEN as error:
+        except _INVALID_TOKEN as error:
             raise _invalid(_SIGNATURE) from error
         try:
-            # By the wall's clock, as the tokens themselves.
+            # In real time, as the tokens themselves.
             times: dict[str, Any] = {name: claims[name] for name in ("exp", "nbf") if name in claims}
-            jwt.JWTClaimsRegistry(leeway=SKEW).validate(times)
+            jwt.JWTClaimsRegistry(leeway=CLOCK_SKEW).validate(times)
         except ExpiredTokenError as error:
             raise _invalid("invalid expiration time (exp) claim: token is expired") from error
         except JoseError as error:
             raise _invalid("invalid not before (nbf) claim: token not yet valid") from error
-        meant_for = claims.get("aud")
-        if AUDIENCE not in (meant_for if isinstance(meant_for, list) else [meant_for]):
+        audience = claims.get("aud")
+        if AUDIENCE not in (audience if isinstance(audience, list) else [audience]):
             raise _invalid("invalid audience (aud) claim: audience claim does not match any expected audience")
-        if self._called_expired(claims):
+        if self._expired_by_fault(claims):
             raise _invalid("invalid expiration time (exp) claim: token is expired")
         return claims
 
@@ -126,45 +128,49 @@ class Logins:
         reply = self._mesh.ask("keycloak", "GET", CERTS)
         if not reply.ok:
             raise Refusal(500, "error validating token: fetching keys oidc: get keys failed")
-        known = {key["kid"]: key for key in reply.json()["keys"] if key["use"] == "sig"}
-        return RSAKey.import_key(known[kid])
+        keys = {key["kid"]: key for key in reply.json()["keys"] if key["use"] == "sig"}
+        return RSAKey.import_key(keys[kid])
 
-    def _called_expired(self, claims: dict[str, Any]) -> bool:
+    def _expired_by_fault(self, claims: dict[str, Any]) -> bool:
         fault = self._faults.present("token-expiry", "keycloak")
-        issued, before = claims.get("iat"), fault.facts.get("before") if fault else None
+        issued_at, valid_from = claims.get("iat"), fault.facts.get("before") if fault else None
         return fault is not None and not (
-            isinstance(before, int | float) and isinstance(issued, int | float) and issued >= before
+            isinstance(valid_from, int | float) and isinstance(issued_at, int | float) and issued_at >= valid_from
         )
 
     def role(self, call: Call) -> Reply:
-        found = self._roles.get(_key(call.args["mount"], call.args["role"]))
-        if found is None:
+        role_record = self._roles.get(_key(call.args["mount"], call.args["role"]))
+        if role_record is None:
             raise Refusal(404)
-        shown = {"token_policies": found["policies"], "token_ttl": found["ttl"], **found.get("more", {})}
-        return enveloped(self._requests.next(), shown)
+        view = {
+            "token_policies": role_record["policies"],
+            "token_ttl": role_record["ttl"],
+            **role_record.get("more", {}),
+        }
+        return envelope(self._requests.next(), view)
 
     def set_role(self, call: Call) -> Reply:
         mount = call.args["mount"]
         if not is_mount(mount):
             raise Refusal(404, f'no handler for route "auth/{mount}/role/{call.args["role"]}". route entry not found.')
         body = read(call)
-        policies = _listed(body.get("token_policies") or body.get("policies") or [])
-        bound = {name: _listed(value) for name, value in body.items() if name.startswith("bound_service_account")}
+        policies = _name_list(body.get("token_policies") or body.get("policies") or [])
+        bound = {name: _name_list(value) for name, value in body.items() if name.startswith("bound_service_account")}
         self._roles[_key(mount, call.args["role"])] = {"policies": policies, "ttl": HOUR, "more": bound}
-        return nothing()
+        return no_content()
 
     def delete_role(self, call: Call) -> Reply:
         self._roles.pop(_key(call.args["mount"], call.args["role"]), None)
-        return nothing()
+        return no_content()
 
 
 def is_mount(name: str) -> bool:
-    """Every site of manta's has a mount of its own, whatever it is called."""
-    return name in (JWT, KUBERNETES) or (name.startswith(OF_MANTA) and name != OF_MANTA)
+    """Whether there is such a mount: any name with manta's prefix is one, for a site of manta."""
+    return name in (JWT, KUBERNETES) or (name.startswith(MANTA_PREFIX) and name != MANTA_PREFIX)
 
 
 def _key(mount: str, role: str) -> str:
-    return f"{JWT if mount.startswith(OF_MANTA) else mount}/{role}"
+    return f"{JWT if mount.startswith(MANTA_PREFIX) else mount}/{role}"
 
 
 def _is_among(name: str, bound: list[str]) -> bool:
@@ -175,10 +181,10 @@ def _invalid(reason: str) -> Refusal:
     return Refusal(400, f"error validating token: {reason}")
 
 
-def _listed(value: Json) -> list[str]:
-    """Vault takes a list as such, or with commas between."""
+def _name_list(value: Json) -> list[str]:
+    """The names in a JSON list, or in a text with commas."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
         return value
     raise Refusal(400, "error converting input for field 'policies'")

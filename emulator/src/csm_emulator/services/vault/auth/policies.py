@@ -1,4 +1,4 @@
-"""What a token may do: rules by path, in Vault's own notation."""
+"""Policies: the capabilities of tokens by path, in Vault's notation."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Rules = dict[str, list[str]]
 
 
 def _rule(path: str, *capabilities: str) -> str:
-    listed = ", ".join(f'"{each}"' for each in capabilities)
-    return f'path "{path}" {{\n  capabilities = [{listed}]\n}}\n'
+    quoted = ", ".join(f'"{capability}"' for capability in capabilities)
+    return f'path "{path}" {{\n  capabilities = [{quoted}]\n}}\n'
 
 
 _ALL = ("create", "read", "update", "patch", "delete", "list")
@@ -40,8 +40,8 @@ SEEDED = {
 class Policies:
     def __init__(self, tables: RecordTables) -> None:
         self._table = tables.open("vault.policies", SEEDED)
-        self._read: dict[str, Rules] = {}
-        """By the text itself."""
+        self._parsed: dict[str, Rules] = {}
+        """The rules by the text of the policy."""
 
     def names(self) -> list[str]:
         return [*sorted(self._table), ROOT]
@@ -60,42 +60,42 @@ class Policies:
             raise Refusal(400, f'cannot delete "{name}" policy')
         self._table.pop(name, None)
 
-    def capabilities(self, held: Iterable[str], path: str) -> list[str]:
-        """Of the rule that fits best: the path itself, or else the longest with a star."""
-        names = list(held)
+    def capabilities(self, policy_names: Iterable[str], path: str) -> list[str]:
+        """The capabilities of the best match: a rule for the exact path, or else the longest pattern."""
+        names = list(policy_names)
         if ROOT in names:
             return list(EVERYTHING)
-        fitting: dict[tuple[bool, int], set[str]] = {}
+        matches: dict[tuple[bool, int], set[str]] = {}
         for name in names:
             for pattern, capabilities in self._rules(name).items():
-                if _fits(pattern, path):
+                if _matches(pattern, path):
                     exact = not pattern.endswith("*") and "+" not in pattern
-                    fitting.setdefault((exact, len(pattern)), set()).update(capabilities)
-        best = fitting[max(fitting)] if fitting else set()
+                    matches.setdefault((exact, len(pattern)), set()).update(capabilities)
+        best = matches[max(matches)] if matches else set()
         return ["deny"] if not best or "deny" in best else sorted(best)
 
     def _rules(self, name: str) -> Rules:
         text = self._table.get(name)
         if text is None:
             return {}
-        if text not in self._read:
-            self._read[text] = rules_of(text)
-        return self._read[text]
+        if text not in self._parsed:
+            self._parsed[text] = rules_of(text)
+        return self._parsed[text]
 
 
 def rules_of(text: str) -> Rules:
-    """Raises a refusal for what is no policy."""
-    bare = _COMMENT.sub("", text)
+    """Raises ``Refusal`` when the text is not a policy."""
+    without_comments = _COMMENT.sub("", text)
     rules: Rules = {}
-    for path, inside in _PATH.findall(bare):
-        found = _CAPABILITIES.search(inside)
-        rules[path] = re.findall(r'"([a-z]+)"', found[1]) if found else []
-    if _PATH.sub("", bare).strip():
+    for path, inside in _PATH.findall(without_comments):
+        match = _CAPABILITIES.search(inside)
+        rules[path] = re.findall(r'"([a-z]+)"', match[1]) if match else []
+    if _PATH.sub("", without_comments).strip():
         raise Refusal(400, "failed to parse policy: error parsing: invalid policy")
     return rules
 
 
-def _fits(pattern: str, path: str) -> bool:
+def _matches(pattern: str, path: str) -> bool:
     if "+" in pattern:
         parts = (re.escape(part) if part != "+" else "[^/]+" for part in pattern.rstrip("*").split("/"))
         return re.match("/".join(parts) + ("" if pattern.endswith("*") else r"\Z"), path) is not None

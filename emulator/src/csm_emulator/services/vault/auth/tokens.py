@@ -1,4 +1,4 @@
-"""Tokens: made by a login or by another token, renewed, revoked, and over when their time is."""
+"""Tokens: created by a login or with another token, renewed, revoked, expired."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Call
 
-LONGEST = 2_764_800
-"""768 hours, Vault's own."""
+MAX_TTL = 2_764_800
+"""Seconds: Vault's default of 768 hours."""
 INVALID = "2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TokenSpecification:
     policies: tuple[str, ...]
     ttl: int
     path: str
@@ -36,39 +36,39 @@ class Tokens:
         self._random = context.random
         self._scheduler = context.scheduler
         self._table = context.tables.open("vault.tokens")
-        """By a hash: who reads the state file has no token."""
+        """By a hash of the token, so that the state file contains no token."""
         self._count = context.tables.open("vault.tokens.count", {"count": 0})
         context.scheduler.register("vault.token", self._expire)
 
-    def create(self, wanted: Wanted) -> Json:
-        """What the one who asked is told of it."""
+    def create(self, specification: TokenSpecification) -> Json:
+        """Creates a token. Returns the ``auth`` object of the reply, which has the token."""
         number = self._count["count"] + 1
         self._count["count"] = number
         token = f"hvs.{self._random.hex(64, 'vault.token', number)}"
         now = self._clock.now()
-        ttl = min(wanted.ttl, LONGEST) or LONGEST
-        policies = sorted({DEFAULT, *wanted.policies}) if ROOT not in wanted.policies else [ROOT]
-        self._table[_mark(token)] = {
+        ttl = min(specification.ttl, MAX_TTL) or MAX_TTL
+        policies = sorted({DEFAULT, *specification.policies}) if ROOT not in specification.policies else [ROOT]
+        self._table[_digest(token)] = {
             "accessor": self._random.hex(24, "vault.accessor", number),
             "policies": policies,
             "created": now,
             "ends": now + ttl,
             "ttl": ttl,
-            "path": wanted.path,
-            "display_name": wanted.display_name,
-            "role": wanted.role,
-            "renewable": wanted.renewable,
-            "orphan": wanted.orphan,
+            "path": specification.path,
+            "display_name": specification.display_name,
+            "role": specification.role,
+            "renewable": specification.renewable,
+            "orphan": specification.orphan,
         }
-        self._scheduler.at(now + ttl, "vault.token", _mark(token))
-        return self._auth(token, self._table[_mark(token)], ttl)
+        self._scheduler.at(now + ttl, "vault.token", _digest(token))
+        return self._auth(token, self._table[_digest(token)], ttl)
 
     def of(self, call: Call) -> str:
-        """The token of a request, if it counts."""
+        """The token of a request. Raises ``Refusal`` when it is missing or invalid."""
         token = call.headers.get("x-vault-token", "")
-        word, _, rest = call.headers.get("authorization", "").partition(" ")
-        if not token and word.lower() == "bearer":
-            token = rest.strip()
+        scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
+        if not token and scheme.lower() == "bearer":
+            token = credentials.strip()
         if not token:
             raise Refusal(403, PERMISSION_DENIED)
         if self.policies(token) is None:
@@ -76,88 +76,88 @@ class Tokens:
         return token
 
     def policies(self, token: str) -> list[str] | None:
-        """None for a token that does not count."""
+        """The names of its policies; None for an invalid token."""
         if self._is_root(token):
             return [ROOT]
-        kept = self._table.get(_mark(token))
-        return list(kept["policies"]) if kept and kept["ends"] > self._clock.now() else None
+        record = self._table.get(_digest(token))
+        return list(record["policies"]) if record and record["ends"] > self._clock.now() else None
 
-    def shown(self, token: str) -> Json:
-        """As ``lookup`` tells it; raises for one that does not count."""
+    def lookup(self, token: str) -> Json:
+        """The data of ``lookup``. Raises ``Refusal`` for an invalid token."""
         if self._is_root(token):
-            return _root(token, self._random.hex(24, "vault.accessor", 0))
+            return _root_view(token, self._random.hex(24, "vault.accessor", 0))
         if self.policies(token) is None:
             raise Refusal(403, "bad token")
-        kept = self._table[_mark(token)]
+        record = self._table[_digest(token)]
         return {
-            "accessor": kept["accessor"],
-            "creation_time": int(kept["created"]),
-            "creation_ttl": kept["ttl"],
-            "display_name": kept["display_name"],
+            "accessor": record["accessor"],
+            "creation_time": int(record["created"]),
+            "creation_ttl": record["ttl"],
+            "display_name": record["display_name"],
             "entity_id": "",
-            "expire_time": rfc3339(kept["ends"]),
+            "expire_time": rfc3339(record["ends"]),
             "explicit_max_ttl": 0,
             "id": token,
-            "issue_time": rfc3339(kept["created"]),
-            "meta": {"role": kept["role"]} if kept["role"] else None,
+            "issue_time": rfc3339(record["created"]),
+            "meta": {"role": record["role"]} if record["role"] else None,
             "num_uses": 0,
-            "orphan": kept["orphan"],
-            "path": kept["path"],
-            "policies": kept["policies"],
-            "renewable": kept["renewable"],
-            "ttl": int(kept["ends"] - self._clock.now()),
+            "orphan": record["orphan"],
+            "path": record["path"],
+            "policies": record["policies"],
+            "renewable": record["renewable"],
+            "ttl": int(record["ends"] - self._clock.now()),
             "type": "service",
         }
 
     def renew(self, token: str, increment: int) -> Json:
-        """From now on; never longer in all than the longest."""
+        """Renews from now on, up to ``MAX_TTL`` after the creation."""
         if self._is_root(token):
             raise Refusal(400, "lease is not renewable")
         if self.policies(token) is None:
             raise Refusal(403, "bad token")
-        kept = self._table[_mark(token)]
-        if not kept["renewable"]:
+        record = self._table[_digest(token)]
+        if not record["renewable"]:
             raise Refusal(400, "lease is not renewable")
         now = self._clock.now()
-        ends = min(now + (increment or kept["ttl"]), kept["created"] + LONGEST)
-        self._table[_mark(token)] = {**kept, "ends": ends}
-        self._scheduler.at(ends, "vault.token", _mark(token))
-        return self._auth(token, kept, int(ends - now))
+        ends = min(now + (increment or record["ttl"]), record["created"] + MAX_TTL)
+        self._table[_digest(token)] = {**record, "ends": ends}
+        self._scheduler.at(ends, "vault.token", _digest(token))
+        return self._auth(token, record, int(ends - now))
 
     def revoke(self, token: str) -> None:
-        """One that is not there is revoked already. Nobody can lose the root token, or the machine would be shut."""
-        self._table.pop(_mark(token), None)
+        """An unknown token counts as revoked. The root token cannot be revoked, since the machine needs it."""
+        self._table.pop(_digest(token), None)
 
-    def _expire(self, mark: str) -> None:
-        kept = self._table.get(mark)
-        if kept is not None and kept["ends"] <= self._clock.now():
-            del self._table[mark]
+    def _expire(self, digest: str) -> None:
+        record = self._table.get(digest)
+        if record is not None and record["ends"] <= self._clock.now():
+            del self._table[digest]
 
     def _is_root(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "replace"), vault_root(self._random).encode())
 
-    def _auth(self, token: str, kept: Json, ttl: int) -> Json:
+    def _auth(self, token: str, record: Json, ttl: int) -> Json:
         return {
             "client_token": token,
-            "accessor": kept["accessor"],
-            "policies": kept["policies"],
-            "token_policies": kept["policies"],
-            "metadata": {"role": kept["role"]} if kept["role"] else None,
+            "accessor": record["accessor"],
+            "policies": record["policies"],
+            "token_policies": record["policies"],
+            "metadata": {"role": record["role"]} if record["role"] else None,
             "lease_duration": ttl,
-            "renewable": kept["renewable"],
+            "renewable": record["renewable"],
             "entity_id": "",
             "token_type": "service",
-            "orphan": kept["orphan"],
+            "orphan": record["orphan"],
             "mfa_requirement": None,
             "num_uses": 0,
         }
 
 
-def _mark(token: str) -> str:
+def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
-def _root(token: str, accessor: str) -> Json:
+def _root_view(token: str, accessor: str) -> Json:
     return {
         "accessor": accessor,
         "creation_time": 0,

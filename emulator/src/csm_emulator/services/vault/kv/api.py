@@ -1,4 +1,4 @@
-"""The paths of a key-value engine: data, metadata, delete, undelete, destroy, config."""
+"""The paths of the key-value engine: data, metadata, delete, undelete, destroy, config."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from csm_emulator.dialects.merge_patch import merged
 from csm_emulator.records import Json
-from csm_emulator.services.vault.kv.store import Secrets, shown_metadata, shown_version
-from csm_emulator.services.vault.request_ids import Requests
-from csm_emulator.services.vault.responses import NO_STORE, Refusal, enveloped, nothing, read, seconds, whole
+from csm_emulator.services.vault.kv.store import Secrets, metadata_view, version_view
+from csm_emulator.services.vault.request_ids import RequestIds
+from csm_emulator.services.vault.responses import NO_STORE, Refusal, envelope, no_content, read, seconds, whole_number
 from csm_emulator.state.clock import Clock
 from csm_emulator.transport.call import Call, Reply
 
@@ -19,7 +19,7 @@ Handler = Callable[[Call, str, str], Reply]
 
 
 class KvApi:
-    def __init__(self, secrets: Secrets, clock: Clock, requests: Requests) -> None:
+    def __init__(self, secrets: Secrets, clock: Clock, requests: RequestIds) -> None:
         self._secrets = secrets
         self._clock = clock
         self._requests = requests
@@ -32,7 +32,7 @@ class KvApi:
             ("DELETE", "metadata"): self._forget,
             ("GET", "config"): self._config,
         }
-        written: dict[str, Handler] = {
+        write_handlers: dict[str, Handler] = {
             "data": self._write,
             "metadata": self._describe,
             "delete": self._delete_versions,
@@ -40,93 +40,93 @@ class KvApi:
             "destroy": self._destroy,
             "config": self._configure,
         }
-        self._handlers |= {(method, kind): handler for kind, handler in written.items() for method in _WRITES}
+        self._handlers |= {(method, kind): handler for kind, handler in write_handlers.items() for method in _WRITES}
 
     def answer(self, call: Call, method: str, mount: str, inner: str) -> Reply:
-        """``method`` is LIST also where the query says so."""
+        """``method`` is LIST for a GET with ``list=true`` too."""
         kind, _, path = inner.partition("/")
         handler = self._handlers.get((method, kind))
         if handler is None:
-            known = any(each == kind for _, each in self._handlers)
-            raise Refusal(405, "unsupported operation") if known else Refusal(404, _wrong_path(mount))
+            exists = any(known_kind == kind for _, known_kind in self._handlers)
+            raise Refusal(405, "unsupported operation") if exists else Refusal(404, _wrong_path(mount))
         if not path.strip("/") and kind != "config" and method != "LIST":
             raise Refusal(404, _wrong_path(mount))
         return handler(call, mount, path)
 
     def _read(self, call: Call, mount: str, path: str) -> Reply:
         record = self._secrets.get(mount, path)
-        asked = whole({"version": call.first("version") or None}, "version")
-        number = asked or record["current"]
+        requested = whole_number({"version": call.first("version") or None}, "version")
+        number = requested or record["current"]
         version = record["versions"].get(str(number))
         if version is None:
             raise Refusal(404)
         content = self._secrets.content(version, self._clock.now())
-        shown = {"data": content, "metadata": shown_version(number, version, record)}
-        return enveloped(self._requests.next(), shown, status=404 if content is None else 200)
+        view = {"data": content, "metadata": version_view(number, version, record)}
+        return envelope(self._requests.next(), view, status=404 if content is None else 200)
 
     def _write(self, call: Call, mount: str, path: str) -> Reply:
         body = read(call)
-        return self._written(mount, path, _data(body), _cas(body))
+        return self._write_version(mount, path, _data(body), _cas(body))
 
     def _patch(self, call: Call, mount: str, path: str) -> Reply:
-        """RFC 7396, into the latest version."""
+        """A merge patch (RFC 7396) of the latest version."""
         body = read(call)
         record = self._secrets.get(mount, path)
         latest = record["versions"].get(str(record["current"]))
-        before = self._secrets.content(latest, self._clock.now()) if latest else None
-        if before is None:
+        content = self._secrets.content(latest, self._clock.now()) if latest else None
+        if content is None:
             raise Refusal(404)
-        return self._written(mount, path, merged(before, _data(body)), _cas(body))
+        return self._write_version(mount, path, merged(content, _data(body)), _cas(body))
 
-    def _written(self, mount: str, path: str, data: dict[str, Any], cas: int | None) -> Reply:
-        made = self._secrets.write(mount, path, data, cas, self._clock.now())
-        return enveloped(self._requests.next(), made)
+    def _write_version(self, mount: str, path: str, data: dict[str, Any], cas: int | None) -> Reply:
+        version = self._secrets.write(mount, path, data, cas, self._clock.now())
+        return envelope(self._requests.next(), version)
 
     def _delete(self, _: Call, mount: str, path: str) -> Reply:
         self._secrets.delete(mount, path, None, self._clock.now())
-        return nothing()
+        return no_content()
 
     def _delete_versions(self, call: Call, mount: str, path: str) -> Reply:
         self._secrets.delete(mount, path, _versions(call), self._clock.now())
-        return nothing()
+        return no_content()
 
     def _undelete(self, call: Call, mount: str, path: str) -> Reply:
-        self._secrets.mark(mount, path, _versions(call), deleted=0)
-        return nothing()
+        self._secrets.change_versions(mount, path, _versions(call), deleted=0)
+        return no_content()
 
     def _destroy(self, call: Call, mount: str, path: str) -> Reply:
-        self._secrets.mark(mount, path, _versions(call), destroyed=True)
-        return nothing()
+        self._secrets.change_versions(mount, path, _versions(call), destroyed=True)
+        return no_content()
 
     def _metadata(self, _: Call, mount: str, path: str) -> Reply:
-        return enveloped(self._requests.next(), shown_metadata(self._secrets.get(mount, path)))
+        return envelope(self._requests.next(), metadata_view(self._secrets.get(mount, path)))
 
     def _list(self, _: Call, mount: str, path: str) -> Reply:
         names = self._secrets.names(mount, path)
         if not names:
             raise Refusal(404)
-        return enveloped(self._requests.next(), {"keys": names})
+        return envelope(self._requests.next(), {"keys": names})
 
     def _describe(self, call: Call, mount: str, path: str) -> Reply:
         body = read(call)
-        facts = _settings(body)
+        changes = _settings(body)
         custom = body.get("custom_metadata")
         if custom is not None:
             if not isinstance(custom, dict) or not all(isinstance(value, str) for value in custom.values()):
                 raise Refusal(400, "custom_metadata validation failed")
-            facts["custom_metadata"] = custom
-        self._secrets.describe(mount, path, facts, self._clock.now())
-        return nothing()
+            changes["custom_metadata"] = custom
+        self._secrets.describe(mount, path, changes, self._clock.now())
+        return no_content()
 
     def _forget(self, _: Call, mount: str, path: str) -> Reply:
         self._secrets.forget(mount, path)
-        return nothing()
+        return no_content()
 
     def _config(self, _: Call, mount: str, __: str) -> Reply:
-        return enveloped(self._requests.next(), self._secrets.settings(mount))
+        return envelope(self._requests.next(), self._secrets.settings(mount))
 
     def _configure(self, call: Call, mount: str, _: str) -> Reply:
-        self._secrets.set(mount, _settings(read(call)))
+        self._secrets.change_settings(mount, _settings(read(call)))
         return Reply(204, headers=NO_STORE)
 
 
@@ -153,23 +153,23 @@ def _cas(body: dict[str, Any]) -> int | None:
         return None
     if not isinstance(options, dict):
         raise Refusal(400, "error converting input for field \"options\": '' expected a map")
-    return whole(options, "cas") if options.get("cas") is not None else None
+    return whole_number(options, "cas") if options.get("cas") is not None else None
 
 
 def _versions(call: Call) -> list[int]:
-    found = read(call).get("versions")
-    numbers = found if isinstance(found, list) else [found] if found is not None else []
+    versions = read(call).get("versions")
+    numbers = versions if isinstance(versions, list) else [versions] if versions is not None else []
     if not numbers:
         raise Refusal(400, "no version number provided")
-    return [whole({"versions": number}, "versions") for number in numbers]
+    return [whole_number({"versions": number}, "versions") for number in numbers]
 
 
 def _settings(body: dict[str, Any]) -> dict[str, Json]:
-    facts: dict[str, Json] = {}
+    settings: dict[str, Json] = {}
     if body.get("max_versions") is not None:
-        facts["max_versions"] = max(whole(body, "max_versions"), 0)
+        settings["max_versions"] = max(whole_number(body, "max_versions"), 0)
     if body.get("cas_required") is not None:
-        facts["cas_required"] = body["cas_required"] in (True, "true", 1, "1")
+        settings["cas_required"] = body["cas_required"] in (True, "true", 1, "1")
     if body.get("delete_version_after") is not None:
-        facts["delete_version_after"] = f"{seconds(body['delete_version_after'])}s"
-    return facts
+        settings["delete_version_after"] = f"{seconds(body['delete_version_after'])}s"
+    return settings

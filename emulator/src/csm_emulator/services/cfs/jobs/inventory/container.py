@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.services.cfs.ansible.hosts import terms
 from csm_emulator.services.cfs.ansible.jinja.unknown import plain
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
 from csm_emulator.services.cfs.jobs.inventory.files import FILE, inventory_files
 from csm_emulator.services.cfs.jobs.inventory.host_files import FileInventory, read_hosts
-from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmSilent
+from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmUnavailable
 from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
 from csm_emulator.services.cfs.jobs.log_lines import VERSION, line
 from csm_emulator.services.cfs.jobs.repositories import (
@@ -32,7 +33,7 @@ class InventoryContainer:
     def __init__(self, job_context: JobContext, repositories: RepositoryCache) -> None:
         self._job_context = job_context
         self._repositories = repositories
-        self._hsm = HsmGroups(job_context.context.mesh)
+        self._hsm = HsmGroups(HsmClient(job_context.context.mesh))
         job_context.context.cluster.volumes.append(
             lambda pod, container: inventory_files(job_context.run_of_pod(pod), container)
         )
@@ -57,7 +58,7 @@ class InventoryContainer:
         try:
             files = self.from_files(run)
             groups = self._groups(run, attempt)
-        except HsmSilent:
+        except HsmUnavailable:
             self._job_context.schedule(run, min(0.5 * 2**attempt, 120.0), "inventory", attempt + 1)
         except VcsUnavailable:
             self._job_context.schedule(run, 5.0, "inventory", attempt)
@@ -97,7 +98,7 @@ class InventoryContainer:
         logger = f"{_LOGGER}.dynamic"
         try:
             groups, invalid_names = self._hsm.only(limit_terms) if by_name else self._hsm.everybody()
-        except HsmSilent as error:
+        except HsmUnavailable as error:
             if attempt <= _HSM_TRIES:
                 raise
             for kind in ("groups", "partitions", "component"):

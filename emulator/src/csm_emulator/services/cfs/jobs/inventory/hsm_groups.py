@@ -5,17 +5,18 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Sequence
+from typing import TypeVar
 from urllib.parse import quote
 
-from csm_emulator.records import Json
-from csm_emulator.transport.mesh import Mesh
+from csm_emulator.clients.hsm import GROUPS, PARTITIONS, HsmClient, HsmResponse
 
 Groups = dict[str, list[str]]
+T = TypeVar("T")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]+")
 
 
-class HsmSilent(Exception):
-    """HSM answers with a status that one tries again after."""
+class HsmUnavailable(Exception):
+    """HSM answered with an error; the caller tries again."""
 
 
 def valid_group_name(name: str) -> bool:
@@ -24,30 +25,30 @@ def valid_group_name(name: str) -> bool:
 
 
 class HsmGroups:
-    def __init__(self, mesh: Mesh) -> None:
-        self._mesh = mesh
+    def __init__(self, hsm: HsmClient) -> None:
+        self._hsm = hsm
 
     def everybody(self) -> tuple[Groups, list[str]]:
         """The whole machine, and names that Ansible cannot have."""
         found: Groups = {}
         refused: list[str] = []
-        for kind, word in (("groups", "label"), ("partitions", "name")):
-            for group in self._ask(kind):
-                self._add(found, refused, str(group[word]), group["members"]["ids"])
-        return self._with_roles(found, "State/Components?type=node"), refused
+        for kind in (GROUPS, PARTITIONS):
+            for group in _checked(self._hsm.groups(kind)):
+                self._add(found, refused, group.name, group.members)
+        return self._with_roles(found, "type=node"), refused
 
     def only(self, xnames: Sequence[str]) -> tuple[Groups, list[str]]:
         """What holds of these; groups that none of them is in are empty."""
         asked = "&".join(f"id={quote(xname)}" for xname in xnames)
         found: Groups = {}
         refused: list[str] = []
-        for name in (*self._ask("groups/labels"), *self._ask("partitions/names")):
+        for name in (*_checked(self._hsm.group_names(GROUPS)), *_checked(self._hsm.group_names(PARTITIONS))):
             self._add(found, refused, str(name), [])
-        for membership in self._ask(f"memberships?{asked}"):
-            for name in (*membership.get("groupLabels", ()), membership.get("partitionName")):
+        for membership in _checked(self._hsm.memberships(asked)):
+            for name in (*membership.get("groupLabels", ()), membership.get("partitionName", "")):
                 if name in found:
                     found[name].append(membership["id"])
-        return self._with_roles(found, f"State/Components?type=node&{asked}"), refused
+        return self._with_roles(found, f"type=node&{asked}"), refused
 
     def _add(self, found: Groups, refused: list[str], name: str, members: Sequence[str]) -> None:
         if valid_group_name(name):
@@ -55,9 +56,9 @@ class HsmGroups:
         else:
             refused.append(name)
 
-    def _with_roles(self, found: Groups, path: str) -> Groups:
+    def _with_roles(self, found: Groups, query: str) -> Groups:
         roles: Groups = {}
-        for component in self._ask(path)["Components"]:
+        for component in _checked(self._hsm.components(query)):
             role = ""
             if "Role" in component:
                 role = str(component["Role"])
@@ -66,8 +67,8 @@ class HsmGroups:
                 roles.setdefault(f"{role}_{component['SubRole']}", []).append(component["ID"])
         return found | roles
 
-    def _ask(self, path: str) -> Json:
-        reply = self._mesh.ask("smd", "GET", f"/hsm/v2/{path}")
-        if not reply.ok:
-            raise HsmSilent(f"{reply.status} Server Error for url: http://cray-smd/hsm/v2/{path}")
-        return reply.json()
+
+def _checked(response: HsmResponse[list[T]]) -> list[T]:
+    if not response.ok:
+        raise HsmUnavailable(f"{response.status} Server Error for url: http://cray-smd{response.path}")
+    return response.value()

@@ -1,4 +1,4 @@
-"""The databases that can be measured on this machine; PostgreSQL is started here if nobody gave one."""
+"""The databases that can be measured on this machine; PostgreSQL is started here unless the environment names one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POSTGRES = Path(__file__).parents[2] / ".ci" / "postgres"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DatabaseKind:
     """One kind of database."""
 
     name: str
@@ -29,7 +29,7 @@ class Place:
 
     @contextmanager
     def fresh(self) -> Iterator[tuple[str, Database]]:
-        """A migrated database of its own: the address for worker processes, and open for us."""
+        """A new migrated database: its address for worker processes, and an open handle for the benchmark."""
         with self.source.copy(self.template) as url:
             opened = open_database(url)
             try:
@@ -39,13 +39,13 @@ class Place:
 
 
 @contextmanager
-def places() -> Iterator[list[Place]]:
-    """SQLite always; PostgreSQL where it is given or can be started. All is gone afterwards."""
+def database_kinds() -> Iterator[list[DatabaseKind]]:
+    """SQLite always; PostgreSQL where the environment names one or it can be started. All are deleted afterwards."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="canton-bench-")))
         names = ["sqlite", "postgresql"] if stack.enter_context(_server(folder)) else ["sqlite"]
-        found = [(name, databases(name, folder)) for name in names]
-        yield [Place(name, source, stack.enter_context(migrated(source))) for name, source in found]
+        sources = [(name, databases(name, folder)) for name in names]
+        yield [DatabaseKind(name, source, stack.enter_context(migrated(source))) for name, source in sources]
 
 
 @contextmanager

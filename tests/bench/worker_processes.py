@@ -1,4 +1,4 @@
-"""A worker in a process of its own, with devices in its memory, that says on request what CPU it has used.
+"""A worker in a process of its own, with devices in its memory, that reports on request the CPU time it has used.
 
 The devices cost next to nothing, so what is measured is the engine. They come with the step kinds:
 
@@ -83,7 +83,7 @@ class PowerService:
         return {}
 
 
-def kinds() -> Kinds:
+def step_kinds() -> Kinds:
     return register(
         SetValue("instant/1"),
         SetValue("distant/1", DISTANCE),
@@ -93,10 +93,10 @@ def kinds() -> Kinds:
 
 
 def run(url: str, settings: Settings, pipe: Pipe) -> None:
-    """What the process does: work, and answer on the pipe until told to stop or left alone."""
+    """The main function of the process: run the worker and answer on the pipe until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the benchmark, which then stops us
     database = open_database(url)
-    asyncio.run(_work(Worker(database, kinds(), settings), pipe))
+    asyncio.run(_work(Worker(database, step_kinds(), settings), pipe))
     database.close()
 
 
@@ -117,7 +117,7 @@ async def _work(worker: Worker, pipe: Pipe) -> None:
     await worker.run(stop)
 
 
-class Hired:
+class WorkerProcess:
     """A worker process as the benchmark sees it."""
 
     def __init__(self, url: str, settings: Settings) -> None:
@@ -132,7 +132,7 @@ class Hired:
         return float(self._pipe.recv())
 
     def await_arrival(self, database: Database) -> None:
-        """Until it has signed on; from then on it waits for work."""
+        """Wait until the worker has registered in the database; from then on it waits for work."""
         pid = sa.select(worker_table.c.id).where(worker_table.c.pid == self._process.pid)
         until = time.monotonic() + PATIENCE
         while self._process.is_alive() and time.monotonic() < until:
@@ -143,7 +143,7 @@ class Hired:
         raise TimeoutError("a worker process did not start; see its error above")
 
     def kill(self) -> None:
-        """As a power cut would."""
+        """End the process with SIGKILL, as a power failure would."""
         if self._process.pid is not None and self._process.is_alive():
             os.kill(self._process.pid, signal.SIGKILL)
         self._process.join()
@@ -155,13 +155,15 @@ class Hired:
 
 
 @contextmanager
-def hire(database: Database, url: str, count: int = 1, settings: Settings | None = None) -> Iterator[list[Hired]]:
-    """Worker processes that have arrived and wait."""
+def start_workers(
+    database: Database, url: str, count: int = 1, settings: Settings | None = None
+) -> Iterator[list[WorkerProcess]]:
+    """``count`` worker processes that have registered and wait for work; they are stopped afterwards."""
     with ExitStack() as stack:
-        hired = []
+        workers = []
         for _ in range(count):
-            hired.append(Hired(url, settings or Settings()))
-            stack.callback(hired[-1].dismiss)
-        for each in hired:
-            each.await_arrival(database)
-        yield hired
+            workers.append(WorkerProcess(url, settings or Settings()))
+            stack.callback(workers[-1].dismiss)
+        for worker in workers:
+            worker.await_arrival(database)
+        yield workers

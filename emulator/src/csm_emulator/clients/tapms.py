@@ -1,4 +1,4 @@
-"""Requests to TAPMS of services that check which nodes a tenant has."""
+"""A client of TAPMS, for services that check the nodes of a tenant."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import Mesh
 
 
-def path_of(tenant: str) -> str:
+def tenant_path(tenant: str) -> str:
     return f"/v1alpha3/tenants/{quote(tenant, safe='', errors='replace')}"
 
 
 def get_tenant(mesh: Mesh, tenant: str) -> Reply:
-    return mesh.ask("tapms", "GET", path_of(tenant))
+    return mesh.ask("tapms", "GET", tenant_path(tenant))
 
 
 def tenant_nodes(document: Json) -> set[str]:
-    """The xnames in all resources of a tenant."""
+    """The xnames of all resources of a tenant."""
     status = document.get("status") or {}
     return {xname for resource in status.get("tenantresources") or () for xname in resource.get("xnames") or ()}

@@ -15,7 +15,10 @@ SCHEMAS = SPEC["components"]["schemas"]
 
 
 def problems(line: str, status: int, body: Any) -> list[str]:
-    """How the body differs from the answer to a request such as ``GET /v1/tenants``; one not described may be any."""
+    """Every way in which the body breaks the schema of the answer to ``line``, for example ``GET /v1/tenants``.
+
+    An answer without a schema may have any body.
+    """
     schema = _schema_of(line, status)
     return [] if schema is None else differences(schema, body)
 
@@ -40,7 +43,7 @@ def _components() -> Any:
 
 
 def _loosened(schema: Any) -> Any:
-    """Without patterns: an id such as op_1 is shorter in a test than in the world, and still an id."""
+    """The schema without patterns and formats: tests use short ids such as op_1, which real servers never make."""
     if isinstance(schema, dict):
         return {key: _loosened(value) for key, value in schema.items() if key not in ("pattern", "format")}
     return [_loosened(value) for value in schema] if isinstance(schema, list) else schema

@@ -1,4 +1,4 @@
-"""An issuer's workshop: keys, tokens made right and made wrong, and a small server that publishes what it is told."""
+"""A fake issuer: keys, tokens signed correctly and incorrectly, and a small server that publishes its keys."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _opened(text: str) -> dict[str, Any]:
 
 @dataclass
 class Clock:
-    """Time that passes when told to."""
+    """A clock that a test sets by assigning ``now`` (seconds since the epoch)."""
 
     now: float = field(default_factory=lambda: float(int(time.time())))
 
@@ -70,18 +70,18 @@ class Clock:
 
 @dataclass
 class Drip:
-    """An answer that goes on, a byte at a time, until told to stop."""
+    """An answer of one byte every 20 ms, until ``stop`` is set."""
 
     stop: threading.Event
 
 
 @dataclass
 class Publisher:
-    """``answers``: by path, a JSON value, bytes, a status with headers, or a Drip; ``asked``: every path."""
+    """``answers`` has for each path a JSON value, bytes, a status with headers, or a Drip."""
 
     url: str
     answers: dict[str, Any] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requested_paths: list[str] = field(default_factory=list)
     gate: threading.Event = field(default_factory=threading.Event)
     down: bool = False
 
@@ -90,7 +90,7 @@ class Publisher:
 
     @property
     def fetches(self) -> int:
-        return self.asked.count("/jwks")
+        return self.requested_paths.count("/jwks")
 
 
 @contextmanager
@@ -98,17 +98,20 @@ def publisher(tls: ssl.SSLContext | None = None) -> Iterator[Publisher]:
     server = _Server(("127.0.0.1", 0), _Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
-    made = Publisher(f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}")
-    made.gate.set()
-    made.answers["/.well-known/openid-configuration"] = {"issuer": made.url, "jwks_uri": f"{made.url}/jwks"}
-    made.publish()
-    server.publisher = made  # type: ignore[attr-defined]
+    published = Publisher(f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}")
+    published.gate.set()
+    published.answers["/.well-known/openid-configuration"] = {
+        "issuer": published.url,
+        "jwks_uri": f"{published.url}/jwks",
+    }
+    published.publish()
+    server.publisher = published  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield made
+        yield published
     finally:
-        made.gate.set()
+        published.gate.set()
         server.shutdown()
         server.server_close()
         thread.join(5)
@@ -121,13 +124,13 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        told: Publisher = self.server.publisher  # type: ignore[attr-defined]
-        told.asked.append(self.path)
-        told.gate.wait(60)
-        if told.down:
+        published: Publisher = self.server.publisher  # type: ignore[attr-defined]
+        published.requested_paths.append(self.path)
+        published.gate.wait(60)
+        if published.down:
             self.close_connection = True
             return
-        answer = told.answers.get(self.path, (404, {}))
+        answer = published.answers.get(self.path, (404, {}))
         if isinstance(answer, Drip):
             self._drip(answer)
             return

@@ -1,4 +1,4 @@
-"""The S3 client of services inside the cluster: over the mesh, with signed requests."""
+"""A client of S3, over the mesh, with signed requests as from outside."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from csm_emulator.transport.mesh import Mesh
 from csm_emulator.transport.sigv4 import Keys, Request, encoded_path, signed_headers
 
 HOST = "rgw-vip.nmn"
-PIECE = 4 << 20
-"""Bytes per request: larger responses would be streams."""
+CHUNK_SIZE = 4 << 20
+"""Bytes in one request: S3 sends a larger range as a stream."""
 _TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")
 
 
@@ -25,7 +25,7 @@ class ObjectHead(TypedDict):
 
 
 class S3Unavailable(Exception):
-    """S3 is down or refuses a request."""
+    """S3 does not run, or answered with an error."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(f"S3 answered {reply.status}")
@@ -33,7 +33,7 @@ class S3Unavailable(Exception):
 
 
 class S3Client:
-    """``S3Client(context.mesh, s3_keys(context.random)).get("boot-images", key)``. Raises ``S3Unavailable``."""
+    """``S3(context.mesh, s3_keys(context.random)).get("boot-images", key)``. Raises ``S3Unavailable``."""
 
     def __init__(self, mesh: Mesh, keys: Keys) -> None:
         self._mesh = mesh
@@ -42,17 +42,17 @@ class S3Client:
     def get(self, bucket: str, key: str) -> bytes | None:
         """The content of an object; None if it does not exist."""
         pieces: list[bytes] = []
-        size, have = 1, 0
-        while have < size:
-            reply = self._ask("GET", bucket, key, {"range": f"bytes={have}-{have + PIECE - 1}"})
+        size, received = 1, 0
+        while received < size:
+            reply = self._ask("GET", bucket, key, {"range": f"bytes={received}-{received + CHUNK_SIZE - 1}"})
             if reply.status == 404:
                 return None
             if reply.status == 416:
-                break  # an empty object
+                break  # the object is empty
             if reply.status not in (200, 206):
                 raise S3Unavailable(reply)
             pieces.append(reply.body)
-            have += len(reply.body)
+            received += len(reply.body)
             size = _total(reply)
         return b"".join(pieces)
 
@@ -69,7 +69,7 @@ class S3Client:
         return _headers(self._checked(self._ask("PUT", bucket, key, headers, data)))["etag"].strip('"')
 
     def delete(self, bucket: str, key: str) -> None:
-        """Deletes an object, which need not exist."""
+        """Deletes the object; a missing one is no error."""
         self._checked(self._ask("DELETE", bucket, key))
 
     def _checked(self, reply: Reply) -> Reply:
@@ -82,7 +82,7 @@ class S3Client:
     ) -> Reply:
         path = encoded_path(f"/{bucket}/{key}")
         request = Request(method, path, (), {"host": HOST, **(headers or {})}, hashlib.sha256(data).hexdigest())
-        # S3 checks signatures by real time.
+        # S3 compares the signing time with real time.
         signed = signed_headers(request, self._keys, time.time())
         return self._mesh.ask("s3", method, path, data, headers=signed)
 

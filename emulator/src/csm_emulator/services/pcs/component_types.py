@@ -1,4 +1,4 @@
-"""What PCS knows of xnames, operations and Redfish: tables."""
+"""The component types and power operations of PCS, and what they are in Redfish."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BMCS = ("ChassisBMC", "NodeBMC", "RouterBMC")
 MODULES = ("RouterModule", "ComputeModule")
 SWITCHES = ("MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch")
 POWERED = frozenset({"Chassis", "Node", "CabinetPDUPowerConnector", *BMCS, *MODULES, *SWITCHES})
-"""The types that have a power status and can be told to change it."""
+"""The types that have a power status and take power operations."""
 INVALID = ""
-"""The type of what is no xname."""
+"""The type of a text that is not an xname."""
 
 
 def type_of(machine: Machine, xname: str) -> str:
@@ -43,27 +43,27 @@ _OPERATIONS_BY_ACTION = {
 
 @lru_cache(maxsize=64)
 def operations_for(actions: tuple[str, ...]) -> tuple[str, ...]:
-    """``toPCSPowerActions`` of domain/power-status.go, in its order."""
-    found: dict[str, None] = {}
+    """The operations that these ResetTypes allow, in the order of ``toPCSPowerActions`` of domain/power-status.go."""
+    operations: dict[str, None] = {}
     for action in actions:
-        found.update(dict.fromkeys(_OPERATIONS_BY_ACTION.get(action.lower(), ())))
-    if "On" in found and "Off" in found:
-        found.update(dict.fromkeys(("Init", "Hard-Restart", "Soft-Restart")))
-    return tuple(found)
+        operations.update(dict.fromkeys(_OPERATIONS_BY_ACTION.get(action.lower(), ())))
+    if "On" in operations and "Off" in operations:
+        operations.update(dict.fromkeys(("Init", "Hard-Restart", "Soft-Restart")))
+    return tuple(operations)
 
 
 def redfish_url(part: Part) -> str:
-    """Where the order for a component goes, for the texts of errors."""
-    number = part.xname.rstrip("0123456789")
-    ordinal = part.xname[len(number) :]
-    places = {
+    """The URL of a component's reset action, for error texts."""
+    stem = part.xname.rstrip("0123456789")
+    ordinal = part.xname[len(stem) :]
+    paths = {
         "Node": f"/redfish/v1/Systems/Node{ordinal}/Actions/ComputerSystem.Reset",
         "Chassis": "/redfish/v1/Chassis/Enclosure/Actions/Chassis.Reset",
         "ComputeModule": f"/redfish/v1/Chassis/Blade{ordinal}/Actions/Chassis.Reset",
         "RouterModule": f"/redfish/v1/Chassis/Perif{ordinal}/Actions/Chassis.Reset",
         "CabinetPDUPowerConnector": f"/redfish/v1/PowerEquipment/RackPDUs/1/Outlets/{ordinal}/Actions/PowerControl",
     }
-    place = places.get(part.type, "/redfish/v1/Managers/BMC/Actions/Manager.Reset")
+    path = paths.get(part.type, "/redfish/v1/Managers/BMC/Actions/Manager.Reset")
     if part.type == "Node" and part.hardware_class == "River":
-        place = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"
-    return f"https://{part.controller or part.xname}{place}"
+        path = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"
+    return f"https://{part.controller or part.xname}{path}"

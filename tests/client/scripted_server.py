@@ -1,4 +1,4 @@
-"""A server that answers as it was told and remembers what it was asked."""
+"""An API server that gives scripted answers and records every request."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from canton import __version__
-from client import described
+from client import api_description
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordedRequest:
     """A request as it arrived; header names in lower case."""
 
     method: str
@@ -43,17 +43,17 @@ class Reply:
     """Close the connection without an answer, or after ``raw`` in the middle of one."""
 
 
-Answer = Reply | Callable[[Asked], Reply]
+Answer = Reply | Callable[[RecordedRequest], Reply]
 
 
 class Script:
-    """What to answer to ``GET /v1/tenants``: the replies given, in turn, the last one again and again.
+    """The replies to each request line such as ``GET /v1/tenants``, in turn; the last one is repeated.
 
-    A body that the API's description does not allow is a mistake of the test.
+    A body that the API's description does not allow fails the test.
     """
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.requests: list[RecordedRequest] = []
         self.version = __version__
         self.url = ""
         self._answers: dict[str, list[Answer]] = {}
@@ -61,24 +61,24 @@ class Script:
     def on(self, line: str, *replies: Answer) -> None:
         for reply in replies:
             if isinstance(reply, Reply) and reply.body is not None and reply.status < 300:
-                wrong = described.problems(line, reply.status, reply.body)
+                wrong = api_description.problems(line, reply.status, reply.body)
                 assert wrong == [], f"{line} is not answered so: {wrong}"
         self._answers[line] = list(replies)
 
-    def reply(self, asked: Asked) -> Reply:
-        self.asked.append(asked)
-        told = self._answers.get(asked.line)
-        if not told:
-            return problem(404, "no-such-route", f"nothing is scripted for {asked.line}")
-        answer = told.pop(0) if len(told) > 1 else told[0]
-        return answer(asked) if callable(answer) else answer
+    def reply(self, request: RecordedRequest) -> Reply:
+        self.requests.append(request)
+        replies = self._answers.get(request.line)
+        if not replies:
+            return problem(404, "no-such-route", f"nothing is scripted for {request.line}")
+        answer = replies.pop(0) if len(replies) > 1 else replies[0]
+        return answer(request) if callable(answer) else answer
 
     @property
-    def last(self) -> Asked:
-        return self.asked[-1]
+    def last(self) -> RecordedRequest:
+        return self.requests[-1]
 
     def lines(self) -> list[str]:
-        return [asked.line for asked in self.asked]
+        return [request.line for request in self.requests]
 
 
 def problem(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None, **details: Any) -> Reply:
@@ -86,13 +86,13 @@ def problem(status: int, code: str, detail: str, headers: Mapping[str, str] | No
     return Reply(status, body, headers or {})
 
 
-def items(*rows: Any, after: str | None = None) -> Reply:
-    return Reply(body={"items": list(rows), "next": after})
+def items(*rows: Any, next_page: str | None = None) -> Reply:
+    return Reply(body={"items": list(rows), "next": next_page})
 
 
 @contextmanager
 def serving(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Script]:
-    """The script behind a port of loopback."""
+    """Serve the script on a free port of the loopback interface."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(script))
     server.daemon_threads = True
     if tls is not None:
@@ -123,14 +123,14 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815 (names of http.server)
 
-        def _asked(self) -> Asked:
+        def _asked(self) -> RecordedRequest:
             parts = urlsplit(self.path)
             length = int(self.headers.get("Content-Length", 0))
             content = self.rfile.read(length)
             form = self.headers.get("Content-Type") == "application/x-www-form-urlencoded"
             body = dict(parse_qsl(content.decode())) if form else json.loads(content) if content else None
             headers = {name.lower(): value for name, value in self.headers.items()}
-            return Asked(self.command, parts.path, dict(parse_qsl(parts.query)), headers, body)
+            return RecordedRequest(self.command, parts.path, dict(parse_qsl(parts.query)), headers, body)
 
         def _send(self, reply: Reply) -> None:
             body = (

@@ -1,4 +1,4 @@
-"""What a benchmark finds: a row, the table for a person, the document for a machine."""
+"""The report of a benchmark: its rows, as a table for a person and as a document for a program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADER = ("what", "value", "unit", "budget", "", "note")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure. Without a budget it is there to be seen, and nothing is wrong with any value."""
+    """One measured value. A row without a budget is shown for information and never fails."""
 
     what: str
     value: float
@@ -31,7 +31,7 @@ class Row:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The least of the values that ``share`` of them do not exceed."""
+    """The smallest value that at least ``share`` of the values do not exceed."""
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]
 
 
@@ -40,7 +40,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def number(value: float) -> str:
-    """Three digits that mean something, however large or small."""
+    """The number with three significant digits, or with all digits before the point if it has more."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -63,12 +63,12 @@ def _line(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def load() -> float:
-    """How many processes wanted a processor during the last minute."""
+    """The load average of the last minute."""
     return round(os.getloadavg()[0], 2)
 
 
 def circumstances(postgresql: str | None) -> dict[str, Json]:
-    """Where and when: figures of two machines, or of a busy and an idle one, are not to be compared."""
+    """The machine and the time: values from two machines, or from a busy and an idle one, cannot be compared."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),

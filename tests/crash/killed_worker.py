@@ -1,4 +1,4 @@
-"""A worker in a process of its own, made to die at a given point, and made worse on request.
+"""A worker in a process of its own, which kills itself at a given point, or runs with a mutation.
 
 A *point* is the instant before a journal write, before its commit and after it, and before and after a device
 call. Points are counted as they are reached; the process kills itself with SIGKILL at the one it was given.
@@ -40,8 +40,8 @@ PACE = Pace(timeout=5.0, settle=0.3, poll=0.03, tries=12, backoff=0.02, backoff_
 
 
 @dataclass(frozen=True)
-class Orders:
-    """How a worker process is to run."""
+class WorkerOptions:
+    """The options of a worker process."""
 
     url: str
     port: int
@@ -62,16 +62,16 @@ class Orders:
     """Seconds that every device call takes longer."""
 
 
-def killed_mark(orders: Orders) -> Path:
-    """Says that the point was reached. An exit code would say so too, but several threads may fight for it."""
-    return Path(f"{orders.log}.killed")
+def killed_mark(options: WorkerOptions) -> Path:
+    """The file that says that the point was reached. An exit code would not be reliable: several threads may set it."""
+    return Path(f"{options.log}.killed")
 
 
 class Points:
-    """Counts what is reached, and dies or freezes at one."""
+    """Counts the points that are reached, and kills or freezes the process at one of them."""
 
-    def __init__(self, orders: Orders) -> None:
-        self.orders = orders
+    def __init__(self, options: WorkerOptions) -> None:
+        self.options = options
         self.reached = 0
         self.calls = 0
         self.writes = 0
@@ -81,22 +81,22 @@ class Points:
     def reach(self) -> None:
         with self.lock:
             self.reached += 1
-            if self.reached == self.orders.kill_at:
-                killed_mark(self.orders).touch()
+            if self.reached == self.options.kill_at:
+                killed_mark(self.options).touch()
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def at_device(self) -> None:
         """Before or after a device call."""
         self.reach()
         self.calls += 1
-        if self.calls == self.orders.freeze_in_call:
-            # Not while a thread of ours writes: frozen inside an SQLite write, we would stop everybody.
+        if self.calls == self.options.freeze_in_call:
+            # Not while a thread of this process writes: frozen inside an SQLite write, it would stop the others.
             with self.writing:
                 os.kill(os.getpid(), signal.SIGSTOP)
 
     def at_commit(self) -> None:
         self.writes += 1
-        if self.writes == self.orders.freeze_in_write:
+        if self.writes == self.options.freeze_in_write:
             os.kill(os.getpid(), signal.SIGSTOP)
         self.reach()
 
@@ -106,7 +106,7 @@ class Wire:
 
     def __init__(self, points: Points) -> None:
         self.points = points
-        self.orders = points.orders
+        self.options = points.options
 
     async def read(self, targets: Sequence[str]) -> dict[str, Json]:
         return await self._call({"verb": "read", "targets": list(targets)})
@@ -117,9 +117,9 @@ class Wire:
 
     async def _call(self, request: dict[str, Json], guard: Guard = lambda: None) -> dict[str, Json]:
         self.points.at_device()
-        if self.orders.crawl:
-            await asyncio.sleep(self.orders.crawl)
-        answer = await device.call(self.orders.port, request, guard)
+        if self.options.crawl:
+            await asyncio.sleep(self.options.crawl)
+        answer = await device.call(self.options.port, request, guard)
         self.points.at_device()
         return answer
 
@@ -137,13 +137,13 @@ class WirePower:
         self.wire = wire
 
     async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
-        seen = await self.wire.read([f"{node}:power" for node in nodes])
-        return {node: PowerState(str(seen[f"{node}:power"])) for node in nodes}
+        states = await self.wire.read([f"{node}:power" for node in nodes])
+        return {node: PowerState(str(states[f"{node}:power"])) for node in nodes}
 
     async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
         # The contract carries no fence: a power service has no use for one.
-        refused = await self.wire.set({f"{node}:power": str(to) for node in nodes}, 0, guard)
-        return {target.removesuffix(":power"): failure for target, failure in refused.items()}
+        refusals = await self.wire.set({f"{node}:power": str(to) for node in nodes}, 0, guard)
+        return {target.removesuffix(":power"): failure for target, failure in refusals.items()}
 
 
 class SetFact:
@@ -156,14 +156,14 @@ class SetFact:
         self.pace = pace
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
-        seen = await self.wire.read([f"{call.step.target}:{self.fact}" for call in calls])
-        return {call.step.n: {self.fact: seen[f"{call.step.target}:{self.fact}"]} for call in calls}
+        facts = await self.wire.read([f"{call.step.target}:{self.fact}" for call in calls])
+        return {call.step.n: {self.fact: facts[f"{call.step.target}:{self.fact}"]} for call in calls}
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
-        wanted = {f"{call.step.target}:{self.fact}": call.step.goal[self.fact] for call in calls}
-        refused = await self.wire.set(wanted, calls[0].fence, calls[0].guard)
+        settings = {f"{call.step.target}:{self.fact}": call.step.goal[self.fact] for call in calls}
+        refusals = await self.wire.set(settings, calls[0].fence, calls[0].guard)
         targets = {call.step.n: f"{call.step.target}:{self.fact}" for call in calls}
-        return {n: refused[target] for n, target in targets.items() if target in refused}
+        return {n: refusals[target] for n, target in targets.items() if target in refusals}
 
 
 def kinds(wire: Wire) -> Kinds:
@@ -188,17 +188,17 @@ class CountedDatabase(Database):
         self.points.reach()
 
 
-def run(orders: Orders) -> None:
-    logging.basicConfig(filename=orders.log, level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
-    MUTATIONS[orders.mutation]()
-    points = Points(orders)
-    clock = _shifted_clock(Path(orders.clock)) if orders.clock else system_clock
-    opened = open_database(orders.url, clock, idle_in_transaction=orders.lease)
+def run(options: WorkerOptions) -> None:
+    logging.basicConfig(filename=options.log, level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
+    MUTATIONS[options.mutation]()
+    points = Points(options)
+    clock = _shifted_clock(Path(options.clock)) if options.clock else system_clock
+    opened = open_database(options.url, clock, idle_in_transaction=options.lease)
     database = CountedDatabase(opened.engine)
     database.points = points
-    if orders.standby:
+    if options.standby:
         mock.patch("canton.operations.engine.worker.listen", lambda database: FreezingBell(listen(database))).start()
-    settings = Settings(lease=orders.lease, sweep=orders.sweep, grace=2.0)
+    settings = Settings(lease=options.lease, sweep=options.sweep, grace=2.0)
     worker = Worker(database, kinds(Wire(points)), settings)
     asyncio.run(_work(worker))
     database.close()
@@ -248,9 +248,9 @@ def _act_without_looking() -> None:
     async def blind(kind: StepKind, asked: Sequence[Call]) -> Mapping[int, Observation]:
         task = asyncio.current_task()
         if task in looked:
-            return await observe(kind, asked)
+            return await observe(kind, device_calls)
         looked.add(task)
-        return {call.step.n: {} for call in asked}
+        return {call.step.n: {} for call in device_calls}
 
     mock.patch.object(calls, "observe", blind).start()
 

@@ -1,4 +1,4 @@
-"""A person with a browser, as far as logging in needs one: cookies, forms and redirects, and no JavaScript."""
+"""A browser with what logging in needs: cookies, forms and redirects, and no JavaScript."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Answer:
 
     @property
     def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        document: dict[str, Any] = json.loads(self.text)
+        return document
 
     @property
     def sent_to(self) -> dict[str, str]:
@@ -46,13 +46,13 @@ class _Forms(HTMLParser):
         self.forms: list[Form] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        name, value = found.get("name", ""), found.get("value", "")
+        attributes = {name: value or "" for name, value in attrs}
+        name, value = attributes.get("name", ""), attributes.get("value", "")
         if tag == "form":
-            self.forms.append(Form(found.get("action", "")))
-        elif self.forms and name and (tag == "button" or found.get("type") == "submit"):
+            self.forms.append(Form(attributes.get("action", "")))
+        elif self.forms and name and (tag == "button" or attributes.get("type") == "submit"):
             self.forms[-1].buttons.append((name, value))
-        elif self.forms and name and tag == "input" and found.get("type") != "checkbox":
+        elif self.forms and name and tag == "input" and attributes.get("type") != "checkbox":
             self.forms[-1].fields[name] = value
 
 
@@ -61,8 +61,8 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Visitor:
-    """``follow`` ends where an address leaves the issuer: nobody listens at the client's."""
+class Browser:
+    """``follow`` stops at a redirect to another host than the issuer's: no server listens at the client's address."""
 
     def __init__(self) -> None:
         # Keycloak's cookies are Secure even on http and loopback, where browsers take them all the same.
@@ -83,11 +83,11 @@ class Visitor:
 
     def _open(self, request: urllib.request.Request) -> Answer:
         try:
-            found = self._opener.open(request, timeout=30)
+            response = self._opener.open(request, timeout=30)
         except urllib.error.HTTPError as error:
-            found = error
-        with found:
-            return Answer(found.status, found.url, found.headers, found.read().decode())
+            response = error
+        with response:
+            return Answer(response.status, response.url, response.headers, response.read().decode())
 
     def follow(self, answer: Answer) -> Answer:
         for _ in range(10):
@@ -103,7 +103,7 @@ class Visitor:
         return self.post(urljoin(page.url, form.action), form.fields | filled | pressed)
 
     def log_in(self, page: Answer, username: str, password: str = "") -> Answer:
-        """Fill the login form in; without ``password``, with the right one."""
+        """Submit the login form; an empty ``password`` stands for the correct one."""
         filled = {"username": username, "password": password or keycloak_realm.password(username)}
         return self.submit(page, filled)
 
