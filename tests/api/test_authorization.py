@@ -141,7 +141,7 @@ def about_token(world: World, tenant: str) -> Mapping[str, str]:
 
 
 def about_approval(world: World, tenant: str) -> Mapping[str, str]:
-    wanted = approvals.ApprovalRequest("node.power", tenant, "POST", "/v1/nodes/power", {}, f"{world.fresh()}", "")
+    request = approvals.ApprovalRequest("node.power", tenant, "POST", "/v1/nodes/power", {}, f"{world.fresh()}", "")
     with world.database.write() as connection:
         return {"approval_id": approvals.ask(connection, "test:other", "test:id-of-other", request, 60)}
 

@@ -96,7 +96,7 @@ class Rights:
     calls: int = 0
 
     async def __call__(self) -> ReaderRights:
-        self.asked += 1
+        self.calls += 1
         if self.error is not None:
             raise self.error
         return ReaderRights(self.visible, None, None)
@@ -106,7 +106,7 @@ class Rights:
 async def follow(
     hub: Hub, rights: Rights | None = None, cursor: str | None = None, **filters: Any
 ) -> AsyncIterator[Client]:
-    reader = await open_reader(hub, Subscription(rights or Rights(), beginning=StartPosition(after), **wanted))
+    reader = await open_reader(hub, Subscription(rights or Rights(), beginning=StartPosition(cursor), **filters))
     async with open_request(EventStream(hub, reader), "GET", "/v1/events") as call:
         await call.until(b"\n\n")
         yield Client(call)
@@ -649,7 +649,7 @@ def test_streams_that_are_not_there_leave_the_cursor(database: Database) -> None
     async def scenario() -> None:
         tell(database, "psi", 1, 2, 3)
         made_up = "".join(f"~t{n}.1" for n in range(50))
-        wanted = Subscription(Rights(frozenset({"psi"})), beginning=StartPosition(f"e1~{FILTER}~psi.1{made_up}"))
+        subscription = Subscription(Rights(frozenset({"psi"})), beginning=StartPosition(f"e1~{FILTER}~psi.1{made_up}"))
         async with hub_of(database) as hub:
             page = await (await open_reader(hub, subscription)).page(10)
         assert (len(page.items), page.cursor) == (2, f"e1~{FILTER}~psi.3")

@@ -414,7 +414,7 @@ def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() 
     for place in places_taken[3:]:
         place.belongs_to("test:root", at_provider=True)
     assert (places.under_way, places.shares) == (6, {"psi/*": 2, "cscs/*": 1, limits.TENANTS: 3, "test:root": 3})
-    with taken[0].suspended():
+    with places_taken[0].suspended():
         assert (places.under_way, places.shares["psi/*"]) == (5, 1)
     for place in places_taken:
         place.leave()

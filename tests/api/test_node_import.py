@@ -178,8 +178,11 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     assert told[12] == told[13] == "nid 7 is in 2 rows; two nodes cannot have the same number"
     assert told[14] == "x1000c0s30b0n0 is at site bern; a node is imported at its own site"
     assert told[15] == "nid 31 is x1000c0s31b0n0's; give x1000c0s14b0n0 another"
-    after = contents(alps.services.database)
-    assert {name for name in before if before[name] != after[name]} == {"audit", "audit_head"}
+    contents_after = contents(alps.services.database)
+    assert {name for name in contents_before if contents_before[name] != contents_after[name]} == {
+        "audit",
+        "audit_head",
+    }
 
 
 def test_a_row_of_many_fields_is_one_mistake(alps: Api) -> None:

@@ -130,7 +130,7 @@ class Seeds:
         """Approvals that another person asked for: no person approves their own."""
 
         def ask(n: int) -> str:
-            wanted = approvals.ApprovalRequest(
+            request = approvals.ApprovalRequest(
                 "site.create", None, "POST", "/v1/sites", {"name": f"s{n}"}, f"digest {n}", "why"
             )
             with self.database.write() as connection:

@@ -308,4 +308,4 @@ def test_a_member_twice_is_a_mistake(canton: Run, script: Script) -> None:
     ran = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{member}, {member}]}}]")
     assert ran.status == 2
     assert "tenants[0].members: cscs:bob r is listed twice" in ran.err
-    assert script.asked == []
+    assert script.requests == []

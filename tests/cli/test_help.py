@@ -57,7 +57,10 @@ def test_the_commands_that_need_a_reason_are_those_of_the_policy() -> None:
 
 
 def test_a_dry_run_needs_no_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for options, said in (([], "node assign needs a reason: add --reason '…'"), (["--dry-run"], "no tenant is named")):
+    for options, message in (
+        ([], "node assign needs a reason: add --reason '…'"),
+        (["--dry-run"], "no tenant is named"),
+    ):
         monkeypatch.setattr(sys, "argv", ["canton", "node", "assign", "x1", *options, "--server", "http://127.0.0.1:9"])
         assert main() == 2
         assert message in capsys.readouterr().err

@@ -245,7 +245,7 @@ def _act_without_looking() -> None:
     observe = calls.observe
     looked: set[object] = set()
 
-    async def blind(kind: StepKind, asked: Sequence[Call]) -> Mapping[int, Observation]:
+    async def blind(kind: StepKind, device_calls: Sequence[Call]) -> Mapping[int, Observation]:
         task = asyncio.current_task()
         if task in looked:
             return await observe(kind, device_calls)

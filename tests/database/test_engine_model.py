@@ -448,7 +448,7 @@ class Site:
 
         async def wake() -> None:
             pen = JournalWriter(lease, None, write)
-            pen.note(before[n], replace(before[n], state=S.DONE, acts=99))
+            pen.note(rows_before[n], replace(rows_before[n], state=S.DONE, acts=99))
             with pytest.raises(LeaseLost):
                 await pen.write()
 

@@ -150,7 +150,7 @@ def test_renewing_extends_what_is_ours(database: Database, queued: str) -> None:
 
 
 def test_renewing_brings_word_of_a_cancel(database: Database, queued: str) -> None:
-    (taken,) = take(database)
+    (lease_row,) = take(database)
     by_hand(database, cancel, queued, Attribution("bob", "changed my mind"))
     with database.write() as connection:
         assert leases.renew(connection, {queued: lease_row.fence}, MINUTE)[queued].cancel_by == "bob"
@@ -179,7 +179,7 @@ def test_letting_go_makes_due_at_once_or_when_told(database: Database, queued: s
 def test_holding_shows_the_databases_time(database: Database, queued: str) -> None:
     (lease_row,) = take(database)
     with database.write() as connection:
-        held = leases.hold(connection, queued, taken.fence)
+        held = leases.hold(connection, queued, lease_row.fence)
     assert held == LeaseState(None, held.at)
     assert abs(held.at - clock(database)) < 5 * SECOND
 
@@ -421,7 +421,7 @@ def test_after_a_write_that_failed_nobody_acts_on_rows_that_are_not_there(
         return await writer(database)(change)
 
     async def scenario() -> Sequence[object]:
-        pen, found = JournalWriter(lease, None, write), rows(database, queued)
+        pen, journal_rows = JournalWriter(lease, None, write), rows(database, queued)
 
         async def intend(n: int) -> None:
             pen.note(journal_rows[n], replace(journal_rows[n], state=StepState.ACTING, acts=1))

@@ -182,7 +182,7 @@ def test_differences_name_types_defaults_and_rules(database: Database) -> None:
         connection.exec_driver_sql("ALTER TABLE step ALTER COLUMN target DROP NOT NULL")
         connection.exec_driver_sql("ALTER TABLE audit_head DROP CONSTRAINT ck_audit_head_one_row")
     with database.read() as connection:
-        found = " / ".join(database_checks.differences(connection))
+        differences = " / ".join(database_checks.differences(connection))
     for expected in ("modify_type step n", "modify_default step acts", "modify_nullable step target"):
         assert expected in differences
     assert "add_rule ck_audit_head_one_row" in differences

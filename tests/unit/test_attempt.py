@@ -49,8 +49,8 @@ def seconds(instant: int | None) -> float | None:
 class Case:
     """What was in the journal, what was seen now, and what is written."""
 
-    found: StepRow
-    seen: Observation
+    old_row: StepRow
+    sighting: Observation
     state: StepState
     not_before: float | None = None
     says: str = ""
@@ -280,7 +280,7 @@ def deadline(step: Step, journal_row: StepRow) -> int:
 
 @given(steps, rows, paces, sightings, moments)
 def test_a_look_never_decides_too_much(
-    step: Step, found: StepRow, pace: Pace, sighting: Observation, moment: Moment
+    step: Step, old_row: StepRow, pace: Pace, sighting: Observation, moment: Moment
 ) -> None:
     new_row = judge(step, old_row, pace, sighting, moment)
     if new_row.state in (S.DONE, S.HOLDING):
@@ -304,7 +304,7 @@ def test_a_look_never_decides_too_much(
 
 @given(steps, rows, paces, sightings, st.none() | failures, moments)
 def test_a_read_back_never_acts_and_believes_only_what_it_sees(
-    step: Step, found: StepRow, pace: Pace, sighting: Observation, answer: StepFailure | None, moment: Moment
+    step: Step, old_row: StepRow, pace: Pace, sighting: Observation, answer: StepFailure | None, moment: Moment
 ) -> None:
     old_row = replace(
         old_row, state=S.ACTING, begun_at=min(old_row.begun_at or NOW, NOW), tries=max(old_row.tries, 1), held_at=None
@@ -320,7 +320,7 @@ def test_a_read_back_never_acts_and_believes_only_what_it_sees(
 
 @given(steps, rows, paces, sightings, moments)
 def test_whatever_is_not_over_is_looked_at_again(
-    step: Step, found: StepRow, pace: Pace, sighting: Observation, moment: Moment
+    step: Step, old_row: StepRow, pace: Pace, sighting: Observation, moment: Moment
 ) -> None:
     new_row = judge(step, old_row, pace, sighting, moment)
     if new_row.state in (S.WAITING, S.HOLDING):

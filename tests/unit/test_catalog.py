@@ -162,7 +162,7 @@ snapshots = st.builds(
 @given(snapshots)
 def test_equal_snapshots_give_equal_digests(snapshot: NodeSnapshot) -> None:
     same = NodeSnapshot(tuple(snapshot.nodes), dict(sorted(snapshot.power.items(), reverse=True)), snapshot.device)
-    for plan, again in (
+    for plan, same_plan in (
         (plan_power(snapshot, "on"), plan_power(same, "on")),
         (plan_move(snapshot, MAINTENANCE), plan_move(same, MAINTENANCE)),
     ):
