@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.json_types import Json, JsonObject
 from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN

@@ -18,7 +18,7 @@ from structlog.contextvars import bound_contextvars, merge_contextvars
 from structlog.typing import EventDict, WrappedLogger
 
 from canton.domain.database_address import hide_addresses
-from canton.domain.harmless import harmless
+from canton.domain.terminal_text import harmless
 
 CUT = "(cut)"
 _SECRET_NAME = re.compile(

@@ -15,7 +15,7 @@ from api.test_nodes import fill, xname
 from api.test_operations import in_trouble
 from api.test_tenants import make
 from canton.api.services import Services
-from canton.domain.instants import to_text
+from canton.domain.timestamps import to_text
 from canton.policy.roles import BUILTIN, custom
 from canton.store.access import bindings
 from canton.store.database import SECOND

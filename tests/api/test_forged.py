@@ -13,7 +13,7 @@ import pytest
 from api.conftest import Api, serving
 from canton.api.mutations import node_operations as node_orders
 from canton.api.services import Services
-from canton.domain.data import digest
+from canton.domain.json_types import digest
 from canton.store import audit
 from canton.store.access import approvals, bindings, service_accounts, tenants
 from canton.store.inventory import nodes, sites

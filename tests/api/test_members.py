@@ -15,7 +15,7 @@ from api.conftest import Api, Reply, issuer_entry, serving
 from api.test_tenants import make, without
 from canton.api.rendering.documents import Items
 from canton.api.v1.members import Binding, Member
-from canton.domain.instants import to_text
+from canton.domain.timestamps import to_text
 from canton.policy.roles import BUILTIN, custom
 from canton.store.access import bindings
 from canton.store.database import SECOND, system_clock

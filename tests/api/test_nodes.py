@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from api.conftest import Api
 from canton.api.rendering import timestamps as instants
-from canton.domain.instants import to_text
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.tenant import Quota
+from canton.domain.timestamps import to_text
 from canton.operations.submit import Submission, submit
 from canton.store.access import quotas, tenants
 from canton.store.inventory import nodes, sites

@@ -11,7 +11,7 @@ from api.conftest import Api, Reply, serving
 from api.test_tenants import make, without
 from canton.api.rendering.documents import Items
 from canton.api.v1.service_accounts import IssuedToken, ServiceAccount, Token
-from canton.domain.instants import from_text, to_text
+from canton.domain.timestamps import from_text, to_text
 from canton.policy.roles import BUILTIN, custom
 from canton.store import audit, outbox
 from canton.store.database import SECOND, system_clock

@@ -10,7 +10,7 @@ from api.test_tenants import make
 from canton import __version__
 from canton.api.services import Services
 from canton.api.v1.whoami import CanI, Whoami
-from canton.domain.instants import to_text
+from canton.domain.timestamps import to_text
 from canton.store.access import bindings
 from canton.store.database import SECOND, system_clock
 from tokens import Mint

@@ -18,7 +18,7 @@ from bench.database_kinds import DatabaseKind
 from bench.readers import BATCH, Reader, Readers, until
 from bench.report import Row, median, number, quantile
 from bench.serving import Installation, Line, new_installation
-from canton.domain.data import JsonObject
+from canton.domain.json_types import JsonObject
 from canton.store import outbox
 
 READERS = 1_000

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import ceil
 
-from canton.domain.data import Json, JsonObject
+from canton.domain.json_types import Json, JsonObject
 
 HEADER = ("what", "value", "unit", "budget", "", "note")
 

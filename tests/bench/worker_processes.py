@@ -26,8 +26,8 @@ import sqlalchemy as sa
 
 from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
-from canton.domain.data import Json, JsonObject
 from canton.domain.errors import StepFailure
+from canton.domain.json_types import Json, JsonObject
 from canton.operations.engine.step_kind import Call, Kinds, Pace, register
 from canton.operations.engine.worker import Settings, Worker
 from canton.operations.kinds import set_power

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from canton.domain.harmless import is_harmless
+from canton.domain.terminal_text import is_harmless
 from cli.running import Run
 from client import samples
 from client.scripted_server import Reply, Script, items, problem

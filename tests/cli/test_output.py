@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from canton.cli.input.nodes import fold_rows
 from canton.cli.output.formats import Column, as_csv, as_json, as_yaml
 from canton.cli.output.table import ago
-from canton.domain.harmless import harmless, is_harmless, json_escaped
 from canton.domain.nodeset.nodeset import expand
+from canton.domain.terminal_text import harmless, is_harmless, json_escaped
 from cli.running import Run
 from client import samples
 from client.scripted_server import Reply, Script, items

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from canton.contracts.guard import Guard
-from canton.domain.data import Json
 from canton.domain.errors import TemporaryFailure
+from canton.domain.json_types import Json
 
 
 class Entry(TypedDict):

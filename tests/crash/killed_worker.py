@@ -23,8 +23,8 @@ from sqlalchemy.engine import Connection
 
 from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
-from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.json_types import Json, JsonObject
 from canton.operations.engine import device_calls as calls
 from canton.operations.engine.judge import Observation
 from canton.operations.engine.step_kind import Call, Kinds, Pace, StepKind, register

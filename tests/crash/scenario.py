@@ -23,8 +23,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from canton.domain import invariants
-from canton.domain.data import Json
 from canton.domain.errors import DatabaseUnavailable, WrongState
+from canton.domain.json_types import Json
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN, ENDED, OperationState, StepState

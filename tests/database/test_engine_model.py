@@ -25,8 +25,8 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection
 
 from canton.domain import invariants
-from canton.domain.data import JsonObject
 from canton.domain.errors import LeaseLost, NodesClaimed, PermanentFailure, StepFailure, TemporaryFailure, WrongState
+from canton.domain.json_types import JsonObject
 from canton.domain.lifecycle import NodeEvent
 from canton.domain.operation import DRIVEN, ENDED, UNDER_WAY, OperationState, StepState
 from canton.operations.engine import lease as lease_module

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import Json
 from canton.domain.errors import LeaseLost, StepFailure
+from canton.domain.json_types import Json
 from canton.domain.operation import OperationState, StepState
 from canton.operations.engine.completion import Attribution, settle
 from canton.operations.engine.journal_writer import JournalWriter

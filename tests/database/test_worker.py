@@ -19,8 +19,8 @@ import structlog
 from sqlalchemy import event
 
 from canton import telemetry
-from canton.domain.data import JsonObject
 from canton.domain.errors import DatabaseUnavailable, PermanentFailure, StepFailure, UnknownStepKind
+from canton.domain.json_types import JsonObject
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
 from canton.operations.engine.step_kind import Call, Pace, register

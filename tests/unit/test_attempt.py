@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from canton.domain.data import JsonObject, canonical
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.json_types import JsonObject, canonical
 from canton.domain.operation import StepState
 from canton.operations.engine.judge import Moment, Observation, describe, judge, judge_act, reached
 from canton.operations.engine.step_kind import Pace

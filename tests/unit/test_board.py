@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canton.domain.data import JsonObject
+from canton.domain.json_types import JsonObject
 from canton.domain.operation import OperationState, StepState
 from canton.operations.engine.schedule import RestingState, StepSchedule, make_schedule
 from canton.operations.plan.plan import Plan, Step, Undo, check, undo_steps

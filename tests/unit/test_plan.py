@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canton.domain.data import Json, canonical
 from canton.domain.errors import InvalidPlan, PlanMoved
+from canton.domain.json_types import Json, canonical
 from canton.domain.lifecycle import NodeEvent
 from canton.operations.plan.plan import (
     Move,

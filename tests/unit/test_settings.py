@@ -20,7 +20,7 @@ from canton.settings.definition import REQUIRED
 from canton.settings.kinds import Address
 from canton.settings.loading import Flags
 from canton.settings.model import Settings
-from canton.settings.table import TABLE, variables
+from canton.settings.settings_table import TABLE, variables
 
 Write = Callable[[str], Path]
 

@@ -15,7 +15,6 @@ from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.cluster.service_workloads import TFTP, WORKLOADS
 from csm_emulator.context import Context, PublicAddresses
 from csm_emulator.errors import Unavailable
-from csm_emulator.fault_injection import CONNECTION_FAILURE, FaultInjection, ReplyWithFaults
 from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, Faults, names_in
 from csm_emulator.machine.machine import Machine
@@ -37,6 +36,7 @@ from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.external_servers import ExternalServers, NoExternalServers
 from csm_emulator.transport.mesh import Mesh
 from csm_emulator.transport.routes import EmulatedService, Router
+from csm_emulator.transport_faults import CONNECTION_FAILURE, FaultInjection, ReplyWithFaults
 
 ACTIONS_PER_TURN = 500
 """Due actions that are carried out before requests get a turn."""

@@ -16,7 +16,6 @@ from typing import Any
 
 from csm_emulator.context import Post, PublicAddresses
 from csm_emulator.errors import InvalidMachine, NotFound, Unavailable
-from csm_emulator.fault_injection import CONNECTION_FAILURE, ReplyWithFaults
 from csm_emulator.gateway.gateway import Gateway
 from csm_emulator.machine_choice import MachineRequest, choose_machine
 from csm_emulator.site import Site
@@ -25,6 +24,7 @@ from csm_emulator.transport.admission import AdmittedRequest
 from csm_emulator.transport.call import Call, ConnectionAborted, Reply
 from csm_emulator.transport.external_answers import Answers, ExternalAnswers
 from csm_emulator.transport.external_servers import AnswerPending
+from csm_emulator.transport_faults import CONNECTION_FAILURE, ReplyWithFaults
 
 log = logging.getLogger("csm_emulator")
 SAVE_INTERVAL = 1.0

@@ -28,8 +28,8 @@ from canton.api.middleware.rate_limits import RateLimits
 from canton.api.services import Services
 from canton.contracts.identity import ClaimBinding, Identity
 from canton.domain.errors import TokenInvalid
-from canton.domain.instants import to_text
 from canton.domain.operation import DRIVEN
+from canton.domain.timestamps import to_text
 from canton.operations.engine.step_kind import register
 from canton.operations.engine.worker import Worker
 from canton.operations.kinds.set_power import SetPower

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from canton.domain.data import Json
+from canton.domain.json_types import Json
 
 ISSUER = "cscs"
 PROVIDER, COLLEAGUE, OPERATOR, STRANGER = "provider", "petra", "ann", "eve"

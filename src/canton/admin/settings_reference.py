@@ -9,7 +9,7 @@ from pathlib import Path
 from canton.admin.manual import GENERATED
 from canton.settings.definition import REQUIRED, Setting, StateFile, variable
 from canton.settings.kinds import Address
-from canton.settings.table import TABLE
+from canton.settings.settings_table import TABLE
 
 _HEAD = f"""{GENERATED}
 # Settings

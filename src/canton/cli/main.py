@@ -57,7 +57,9 @@ COMMANDS = {
     "settings": Entry(
         "canton.admin.settings:settings", "Show every setting, its value and its source", "On the server"
     ),
-    "admin": Entry("canton.admin.administrator:admin", "Add the first administrator; hash passwords", "On the server"),
+    "admin": Entry(
+        "canton.admin.first_administrator:admin", "Add the first administrator; hash passwords", "On the server"
+    ),
     "db": Entry("canton.admin.db:db", "Create, upgrade, check and back up the database", "On the server"),
 }
 
@@ -226,7 +228,7 @@ def _explain(error: Exception) -> int:
 
 
 def _say(message: str) -> None:
-    from canton.domain.harmless import harmless  # noqa: PLC0415 (keeps --help light)
+    from canton.domain.terminal_text import harmless  # noqa: PLC0415 (keeps --help light)
 
     try:
         click.echo(f"canton: {harmless(message)}", err=True)

@@ -15,10 +15,10 @@ from canton.client.transport import Address, Answer, Request, Transport
 
 # A noun is loaded when it is first used: a command that lists nodes has no use for the rest.
 if TYPE_CHECKING:
+    from canton.client.audit_and_approvals import Approvals, Audit, ServiceAccounts
     from canton.client.events import Events
     from canton.client.nodes import Nodes, Operations, Plans
     from canton.client.objects import Version, Whoami
-    from canton.client.oversight import Approvals, Audit, ServiceAccounts
     from canton.client.tenancy import Bindings, Roles, Sites, Tenants
 
 AGENT = f"canton/{__version__}"
@@ -149,21 +149,21 @@ class Client:
     @cached_property
     def approvals(self) -> Approvals:
         """Changes that wait for a second person."""
-        from canton.client.oversight import Approvals  # noqa: PLC0415
+        from canton.client.audit_and_approvals import Approvals  # noqa: PLC0415
 
         return Approvals(self._calls)
 
     @cached_property
     def audit(self) -> Audit:
         """The audit records."""
-        from canton.client.oversight import Audit  # noqa: PLC0415
+        from canton.client.audit_and_approvals import Audit  # noqa: PLC0415
 
         return Audit(self._calls)
 
     @cached_property
     def service_accounts(self) -> ServiceAccounts:
         """Accounts of programs."""
-        from canton.client.oversight import ServiceAccounts  # noqa: PLC0415
+        from canton.client.audit_and_approvals import ServiceAccounts  # noqa: PLC0415
 
         return ServiceAccounts(self._calls)
 

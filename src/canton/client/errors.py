@@ -21,7 +21,7 @@ from canton.domain import errors
 from canton.domain.errors import CantonError, Forbidden, NeedsHuman, Unavailable
 
 if TYPE_CHECKING:
-    from canton.domain.data import JsonObject
+    from canton.domain.json_types import JsonObject
 
 
 class Unreachable(Unavailable):

@@ -13,7 +13,7 @@ from canton.domain.operation import DRIVEN
 
 if TYPE_CHECKING:
     from canton.client.objects import DeletedNodes, Imported, NewNode, Node, Operation, Plan, Step
-    from canton.domain.data import Json
+    from canton.domain.json_types import Json
 
 QUICKEST_LOOK, SLOWEST_LOOK = 0.2, 2.0
 """Seconds between two requests for an operation: short while it changes, longer while it does not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from canton.domain.data import Json
+from canton.domain.json_types import Json
 
 
 class HeldRole(TypedDict):

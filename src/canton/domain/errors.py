@@ -75,7 +75,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:  # every command imports this module, and few need to hash anything
-    from canton.domain.data import Json, JsonObject
+    from canton.domain.json_types import Json, JsonObject
 
 
 class Remedy(StrEnum):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import Json, JsonObject, canonical, digest
 from canton.domain.errors import Conflict, NodesClaimed, PlanMoved
+from canton.domain.json_types import Json, JsonObject, canonical, digest
 from canton.domain.nodeset.nodeset import NodeSet, check_known
 from canton.operations.engine.completion import Attribution, announce, start_moves
 from canton.operations.plan.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json

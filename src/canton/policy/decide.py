@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from canton.domain.data import JsonObject
+from canton.domain.json_types import JsonObject
 from canton.policy.bindings import Binding, Principal
 from canton.policy.permissions import PERMISSIONS, Reach
 from canton.policy.roles import Roles, holders

@@ -19,8 +19,8 @@ from canton.settings.model import (
     SiteEntry,
     Worker,
 )
+from canton.settings.settings_table import TABLE
 from canton.settings.sources import EffectiveValue, collect
-from canton.settings.table import TABLE
 
 DATABASE = "CANTON_DATABASE"
 CONFIG = "CANTON_CONFIG"

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject, canonical, digest
 from canton.domain.errors import AuditBroken
+from canton.domain.json_types import JsonObject, canonical, digest
 from canton.store import schema
 from canton.store.database import now
 from canton.store.listing import ListPage, Visible, Window, fetch, visible_to

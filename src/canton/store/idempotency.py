@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject
 from canton.domain.errors import IdempotencyKeyReused
+from canton.domain.json_types import JsonObject
 from canton.store.database import SECOND, insert_new, now
 from canton.store.schema import idempotency
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject
+from canton.domain.json_types import JsonObject
 from canton.store import schema
 from canton.store.database import insert_new, now
 from canton.store.prepared_statements import PreparedStatement

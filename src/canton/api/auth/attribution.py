@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
-from canton.domain.data import Json
+from canton.domain.json_types import Json
 from canton.store.listing import Visible
 
 PERMISSION = "audit.read"

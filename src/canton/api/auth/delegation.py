@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from canton.domain.errors import Forbidden
-from canton.domain.instants import to_text
+from canton.domain.timestamps import to_text
 from canton.policy.bindings import Principal
 from canton.policy.decide import Rights, missing
 

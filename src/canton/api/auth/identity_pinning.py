@@ -10,8 +10,8 @@ from threading import Lock
 
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.domain.data import JsonObject
 from canton.domain.errors import DatabaseUnavailable
+from canton.domain.json_types import JsonObject
 from canton.policy.bindings import Principal
 from canton.store import audit, outbox
 from canton.store.access import bindings

@@ -10,8 +10,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from canton.domain.data import canonical
 from canton.domain.errors import InvalidCursor
+from canton.domain.json_types import canonical
 from canton.store.outbox import PROVIDER
 
 # 500 streams with names of 31 characters and millions of events each.

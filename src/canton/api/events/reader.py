@@ -15,8 +15,8 @@ from canton.api.events import cursor as positions
 from canton.api.events import sse
 from canton.api.events.cursor import Positions
 from canton.api.events.hub import Hub, RenderedEvent
-from canton.domain.data import JsonObject
 from canton.domain.errors import Forbidden, InvalidCursor
+from canton.domain.json_types import JsonObject
 from canton.store import outbox
 from canton.store.listing import LARGEST_PAGE
 

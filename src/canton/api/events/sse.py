@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 from canton.api.auth.attribution import FIELDS
-from canton.domain.data import JsonObject
-from canton.domain.instants import to_text
+from canton.domain.json_types import JsonObject
+from canton.domain.timestamps import to_text
 from canton.store.outbox import StoredEvent
 
 MEDIA_TYPE = "text/event-stream"

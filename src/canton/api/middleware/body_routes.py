@@ -21,8 +21,8 @@ from starlette.responses import Response
 from canton.api.auth.caller import identify
 from canton.api.middleware import bodies
 from canton.api.mutations.changes import ChangeDependency
-from canton.domain.data import Json, storable
 from canton.domain.errors import CantonError, InvalidRequest, TooLarge, WrongMediaType
+from canton.domain.json_types import Json, storable
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 # An import of 20,000 nodes has 120,000. Each costs up to 300 bytes while it is parsed.

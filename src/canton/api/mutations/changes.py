@@ -20,7 +20,6 @@ from starlette.concurrency import run_in_threadpool
 from canton.api.auth.caller import Caller, CallerDep
 from canton.api.mutations.refusals import RefusalKind
 from canton.api.rendering.responses import Answer
-from canton.domain.data import Json, JsonObject, digest, storable
 from canton.domain.errors import (
     ApprovalRequired,
     CantonError,
@@ -31,8 +30,9 @@ from canton.domain.errors import (
     NotFound,
     ReasonRequired,
 )
-from canton.domain.harmless import is_blank
+from canton.domain.json_types import Json, JsonObject, digest, storable
 from canton.domain.tenant import TenantState
+from canton.domain.terminal_text import is_blank
 from canton.operations.engine.completion import Attribution
 from canton.policy import bindings
 from canton.policy.decide import Decision, Question, Rights

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from canton.domain.data import Json
 from canton.domain.errors import CantonError
+from canton.domain.json_types import Json
 from canton.store import audit
 from canton.store.database import Database
 

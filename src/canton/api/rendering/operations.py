@@ -13,10 +13,10 @@ from sqlalchemy.engine import Connection, RowMapping
 from canton.api.auth.attribution import AttributedText, AttributionFilter
 from canton.api.rendering.documents import Body, Instant
 from canton.api.rendering.responses import Answer
-from canton.domain.data import Json
-from canton.domain.instants import to_text
+from canton.domain.json_types import Json
 from canton.domain.nodeset.nodeset import fold
 from canton.domain.operation import UNDER_WAY, OperationState, StepState
+from canton.domain.timestamps import to_text
 from canton.store.operations import lists as operation_lists
 
 DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"

@@ -13,8 +13,8 @@ from fastapi.responses import Response
 from sqlalchemy.engine import RowMapping
 
 from canton.api.auth.caller import Caller, CallerDep
-from canton.domain.data import Json, digest, storable
 from canton.domain.errors import InvalidCursor, InvalidRequest
+from canton.domain.json_types import Json, digest, storable
 from canton.store.listing import ListPage, PageKey, Window
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

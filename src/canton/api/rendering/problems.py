@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 
 from canton.api.rendering import patterns
 from canton.domain import errors
-from canton.domain.data import Json, storable
 from canton.domain.errors import (
     CantonError,
     Defect,
@@ -28,6 +27,7 @@ from canton.domain.errors import (
     Remedy,
     WrongMediaType,
 )
+from canton.domain.json_types import Json, storable
 
 MEDIA_TYPE = "application/problem+json"
 # At most this many characters of an unknown field's name are repeated in the answer.

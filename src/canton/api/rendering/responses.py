@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
-from canton.domain.data import JsonObject
+from canton.domain.json_types import JsonObject
 
 UNCHANGED = "Canton-Unchanged"
 

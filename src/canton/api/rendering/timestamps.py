@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from canton.domain.instants import to_text
+from canton.domain.timestamps import to_text
 
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND

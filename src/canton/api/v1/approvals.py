@@ -19,10 +19,10 @@ from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, cha
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, answers
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.responses import Answer, json_response
-from canton.domain.data import Json
 from canton.domain.errors import Forbidden
-from canton.domain.instants import to_text
+from canton.domain.json_types import Json
 from canton.domain.tenant import TenantState
+from canton.domain.timestamps import to_text
 from canton.operations.engine.completion import Attribution
 from canton.policy.bindings import Kind, Principal
 from canton.policy.decide import Question, Rights, holds_until

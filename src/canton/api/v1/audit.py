@@ -14,8 +14,8 @@ from canton.api.auth.caller import CallerDep
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
 from canton.api.rendering.operations import TEXT_PATTERN
 from canton.api.rendering.paging import Paging, paging
-from canton.domain.data import Json
-from canton.domain.instants import from_text, to_text
+from canton.domain.json_types import Json
+from canton.domain.timestamps import from_text, to_text
 from canton.store import audit
 
 router = APIRouter(tags=["audit"])

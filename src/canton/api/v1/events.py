@@ -21,7 +21,7 @@ from canton.api.rendering.operations import TEXT_PATTERN
 from canton.api.rendering.problems import MEDIA_TYPE
 from canton.api.rendering.responses import json_response
 from canton.domain.errors import Forbidden
-from canton.domain.instants import from_text
+from canton.domain.timestamps import from_text
 
 router = APIRouter(tags=["events"])
 PERMISSION = "event.read"

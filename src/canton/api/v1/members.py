@@ -20,10 +20,10 @@ from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, N
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.patterns import MOMENT, SUBJECT
 from canton.api.rendering.responses import Answer, json_response
-from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
-from canton.domain.harmless import is_harmless
-from canton.domain.instants import from_text, to_text
+from canton.domain.json_types import Json
+from canton.domain.terminal_text import is_harmless
+from canton.domain.timestamps import from_text, to_text
 from canton.operations.engine.completion import Attribution
 from canton.policy.bindings import fits
 from canton.policy.decide import Question, Rights

@@ -18,8 +18,8 @@ from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, cha
 from canton.api.rendering.documents import Body, Name, answers
 from canton.api.rendering.problems import LONGEST_NAME, what_is_wrong
 from canton.api.rendering.responses import Answer
-from canton.domain.data import Json
 from canton.domain.errors import Conflict, Invalid, InvalidRequest, InvalidXname
+from canton.domain.json_types import Json
 from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.nodeset.nodeset import fold
 from canton.domain.xname import xname

@@ -28,7 +28,7 @@ from canton.api.rendering.operations import Operation
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.responses import object_response
 from canton.api.services import Services
-from canton.domain.data import Json
+from canton.domain.json_types import Json
 from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.tenant import NAME
 from canton.operations.planners.move_nodes import ORDERS

@@ -24,9 +24,9 @@ from canton.api.rendering.operations import (
 )
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.responses import json_response
-from canton.domain.data import Json
-from canton.domain.instants import from_text, to_text
+from canton.domain.json_types import Json
 from canton.domain.operation import OperationState, StepState
+from canton.domain.timestamps import from_text, to_text
 from canton.operations import interventions
 from canton.operations.engine.completion import Attribution
 from canton.store.listing import visible_in_both

@@ -16,7 +16,7 @@ from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, cha
 from canton.api.rendering.documents import Body, Name, TenantName, answers
 from canton.api.rendering.responses import Answer, json_response
 from canton.domain import tenant as domain
-from canton.domain.data import Json
+from canton.domain.json_types import Json
 from canton.operations.engine.completion import Attribution
 from canton.store.access import quotas, tenants
 

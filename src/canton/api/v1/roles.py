@@ -11,7 +11,7 @@ from sqlalchemy.engine import RowMapping
 from canton.api.auth.caller import CallerDep
 from canton.api.rendering.documents import Body, Items, answers
 from canton.api.rendering.paging import Paging, paging
-from canton.domain.data import Json
+from canton.domain.json_types import Json
 from canton.policy.roles import Role as PolicyRole
 from canton.store.listing import ListPage, Window
 

@@ -21,9 +21,9 @@ from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, cha
 from canton.api.rendering.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.responses import Answer, object_response
-from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
-from canton.domain.instants import to_text
+from canton.domain.json_types import Json
+from canton.domain.timestamps import to_text
 from canton.operations.engine.completion import Attribution
 from canton.policy.decide import Rights
 from canton.policy.permissions import PERMISSIONS, Reach, find

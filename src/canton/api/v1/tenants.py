@@ -24,9 +24,9 @@ from canton.api.rendering.documents import (
 )
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.responses import Answer, object_response
-from canton.domain.data import Json
-from canton.domain.instants import to_text
+from canton.domain.json_types import Json
 from canton.domain.tenant import TenantState
+from canton.domain.timestamps import to_text
 from canton.operations.engine.completion import Attribution
 from canton.policy.permissions import PROVIDERS
 from canton.store.access import approvals, tenants

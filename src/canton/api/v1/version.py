@@ -12,7 +12,7 @@ from canton import __version__
 from canton.api.rendering.documents import Body, answers
 from canton.api.rendering.responses import json_response
 from canton.api.services import Services, services
-from canton.domain.data import JsonObject
+from canton.domain.json_types import JsonObject
 
 router = APIRouter(tags=["version"])
 API = "1"

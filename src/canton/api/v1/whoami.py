@@ -14,10 +14,10 @@ from canton.api.auth.delegation import EXCEEDS_OWN, describe_beyond
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, answers
 from canton.api.rendering.patterns import MOMENT
 from canton.api.rendering.responses import json_response
-from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
-from canton.domain.instants import from_text, to_text
+from canton.domain.json_types import Json
 from canton.domain.tenant import TenantState
+from canton.domain.timestamps import from_text, to_text
 from canton.policy.bindings import Binding
 from canton.policy.decide import Decision, Question, Rights
 from canton.policy.permissions import PERMISSIONS, find

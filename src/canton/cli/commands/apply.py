@@ -13,7 +13,7 @@ from canton.cli.output.terminal import say
 from canton.cli.session.change import confirm, refuse_if_read_only
 from canton.cli.session.session import Session
 from canton.domain.errors import CantonError
-from canton.domain.harmless import harmless
+from canton.domain.terminal_text import harmless
 
 if TYPE_CHECKING:
     from canton.cli.input.declared_state_checks import Conditions

@@ -18,7 +18,7 @@ from canton.cli.session.session import Session
 from canton.client import credentials as keeping
 from canton.client.credentials import StoredLogin, Token
 from canton.domain.errors import InvalidSetting, NotAuthenticated
-from canton.domain.harmless import one_line
+from canton.domain.terminal_text import one_line
 
 if TYPE_CHECKING:
     from canton.client.objects import Login

@@ -29,7 +29,7 @@ from canton.domain.errors import InvalidRequest
 if TYPE_CHECKING:
     from canton.client.calls import Change
     from canton.client.objects import Operation
-    from canton.domain.data import Json
+    from canton.domain.json_types import Json
 
     Start: TypeAlias = Callable[[str, str | None, Change], Operation]
     """Starts an operation; takes nodes, the digest of a reviewed plan, and headers."""

@@ -10,7 +10,7 @@ from canton import __version__
 from canton.cli.input.options import session_options
 from canton.cli.output.formats import as_json, as_yaml, write
 from canton.cli.session.session import NoServer, Session
-from canton.domain.harmless import one_line
+from canton.domain.terminal_text import one_line
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from canton.cli.input.declared_state import RequiredPermission, Step, Table, instant
 from canton.cli.output.formats import nearest
 from canton.domain.errors import ApprovalRequired, Forbidden, InvalidRequest, ReasonRequired
-from canton.domain.harmless import is_harmless
 from canton.domain.tenant import is_name
+from canton.domain.terminal_text import is_harmless
 
 if TYPE_CHECKING:
     from canton.client import Client

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from canton.cli.output import table
 from canton.cli.output.terminal import coloured, say
 from canton.domain.errors import InvalidRequest
-from canton.domain.harmless import harmless, is_harmless, json_escaped
+from canton.domain.terminal_text import harmless, is_harmless, json_escaped
 
 FORMATS = ("table", "wide", "json", "yaml", "name", "csv")
 Item = Mapping[str, object]

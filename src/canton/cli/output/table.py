@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from canton.cli.output.terminal import BOLD, COLOURS, paint
-from canton.domain.harmless import one_line
+from canton.domain.terminal_text import one_line
 
 Row = Sequence[str]
 GAP = "  "

@@ -8,7 +8,7 @@ from typing import TextIO
 
 import click
 
-from canton.domain.harmless import harmless
+from canton.domain.terminal_text import harmless
 
 GREEN, YELLOW, RED, BOLD = "32", "33", "31", "1"
 

@@ -14,7 +14,7 @@ from canton.cli.input.options import ChangeOptions
 from canton.cli.output.terminal import interactive, remark, say
 from canton.cli.session.session import Session
 from canton.domain.errors import Forbidden
-from canton.domain.harmless import harmless
+from canton.domain.terminal_text import harmless
 
 if TYPE_CHECKING:
     from canton.client.calls import Change

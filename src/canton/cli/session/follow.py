@@ -16,8 +16,8 @@ from canton.cli.output.table import cell, cut
 from canton.cli.output.terminal import coloured, interactive, remark, say
 from canton.cli.session.change import carry_out, confirm
 from canton.cli.session.session import Session
-from canton.domain.harmless import one_line
 from canton.domain.operation import DRIVEN
+from canton.domain.terminal_text import one_line
 
 if TYPE_CHECKING:
     from canton.client.calls import Change

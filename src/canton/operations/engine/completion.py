@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject, storable
 from canton.domain.errors import Invalid, InvalidTransition
+from canton.domain.json_types import JsonObject, storable
 from canton.domain.lifecycle import NodeEvent, NodeState, must_have_tenant, next_state
 from canton.domain.node import Node
 from canton.domain.operation import ENDED, OperationState

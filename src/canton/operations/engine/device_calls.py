@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from canton.domain.data import storable
 from canton.domain.errors import CantonError, LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.json_types import storable
 from canton.operations.engine.judge import Observation
 from canton.operations.engine.step_kind import Call, StepKind
 

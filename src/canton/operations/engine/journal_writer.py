@@ -13,8 +13,8 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject
 from canton.domain.errors import LeaseLost
+from canton.domain.json_types import JsonObject
 from canton.domain.operation import StepState
 from canton.operations.engine.lease import Lease, uptime
 from canton.store import outbox

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from canton.domain.data import Json, JsonObject, canonical, storable
 from canton.domain.errors import PermanentFailure, Remedy, StepFailure
+from canton.domain.json_types import Json, JsonObject, canonical, storable
 from canton.domain.operation import StepState
 from canton.operations.engine.step_kind import Pace
 from canton.operations.plan.plan import Step

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject
 from canton.domain.errors import PermanentFailure
+from canton.domain.json_types import JsonObject
 from canton.domain.operation import OperationState, StepState
 from canton.operations.engine import device_calls as calls
 from canton.operations.engine.completion import Attribution, announce, settle

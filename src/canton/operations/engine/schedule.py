@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from canton.domain.data import JsonObject
+from canton.domain.json_types import JsonObject
 from canton.domain.operation import UNDER_WAY, OperationState, StepState
 from canton.operations.plan.plan import Plan, Step, undo_steps
 from canton.store.database import SECOND

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from canton.contracts.guard import Guard
-from canton.domain.data import JsonObject
 from canton.domain.errors import StepFailure
+from canton.domain.json_types import JsonObject
 from canton.operations.plan.plan import Step
 
 

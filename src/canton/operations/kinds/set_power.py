@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from canton.contracts.power import Power, PowerState
-from canton.domain.data import JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure
+from canton.domain.json_types import JsonObject
 from canton.operations.engine.step_kind import Call, Pace
 
 NAME = "set_power/1"

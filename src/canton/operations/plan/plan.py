@@ -15,8 +15,8 @@ from graphlib import CycleError, TopologicalSorter
 from math import isfinite
 from typing import Any
 
-from canton.domain.data import JsonObject, canonical, digest
 from canton.domain.errors import InvalidPlan, PlanMoved
+from canton.domain.json_types import JsonObject, canonical, digest
 from canton.domain.lifecycle import NodeEvent
 
 FORMAT = 1

@@ -8,8 +8,8 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.domain.data import Json
 from canton.domain.errors import ApprovalNotUsable, Conflict, UnknownApproval, WrongState
+from canton.domain.json_types import Json
 from canton.store import identifiers
 from canton.store.database import SECOND, now
 from canton.store.listing import ListPage, Visible, Window, fetch, visible_to

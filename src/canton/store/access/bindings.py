@@ -9,8 +9,8 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.domain.data import storable
 from canton.domain.errors import Conflict, UnknownBinding
+from canton.domain.json_types import storable
 from canton.domain.tenant import TenantState
 from canton.store import identifiers
 from canton.store.access import tenants

@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject
 from canton.domain.errors import UnknownOperation
+from canton.domain.json_types import JsonObject
 from canton.domain.operation import DRIVEN, ENDED, UNDER_WAY, OperationState, StepState
 from canton.store.database import now
 from canton.store.prepared_statements import PreparedStatement

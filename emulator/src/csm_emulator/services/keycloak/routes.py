@@ -8,7 +8,7 @@ from csm_emulator.context import Context
 from csm_emulator.services.keycloak.admin.groups import ADMIN, AdminGroups
 from csm_emulator.services.keycloak.admin.master_realm import MASTER, AdministratorCheck, master_realm
 from csm_emulator.services.keycloak.admin.users import AdminUsers
-from csm_emulator.services.keycloak.control_switches import ControlSwitches
+from csm_emulator.services.keycloak.control_api import ControlSwitches
 from csm_emulator.services.keycloak.endpoints import Endpoints
 from csm_emulator.services.keycloak.login.devices import Devices
 from csm_emulator.services.keycloak.login.grants import Grants

@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from canton.domain.harmless import harmless, is_blank, is_harmless, json_escaped, one_line
+from canton.domain.terminal_text import harmless, is_blank, is_harmless, json_escaped, one_line
 
 # Unicode 16, DerivedCoreProperties.txt, Default_Ignorable_Code_Point.
 IGNORABLE = """

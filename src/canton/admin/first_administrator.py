@@ -15,8 +15,8 @@ from canton.admin.options import config_option, database_option, load_settings, 
 from canton.api.mutations.changes import check_reason
 from canton.api.rendering.patterns import SUBJECT
 from canton.api.v1.members import check_subject
-from canton.domain.data import JsonObject
 from canton.domain.errors import InvalidRequest, ReasonRequired
+from canton.domain.json_types import JsonObject
 from canton.issuer import passwords
 from canton.settings import loading
 from canton.settings.model import Settings
