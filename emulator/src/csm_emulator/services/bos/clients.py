@@ -1,4 +1,4 @@
-"""What BOS asks of other services, over the mesh. Whatever they do not do raises ``Failure``."""
+"""BOS's clients of HSM, PCS, CFS, BSS and IMS, over the mesh. A request that fails raises ``Failure``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 _HOSTS = {"smd": "cray-smd", "bss": "cray-bss", "cfs": "cray-cfs-api", "pcs": "cray-power-control", "ims": "cray-ims"}
 _ERRORS = {"smd": HSM_ERROR, "pcs": PCS_ERROR}
 _CFS_GET, _CFS_PATCH = 200, 1000
-"""So many components are named in one request."""
+"""The most components in one request, by method."""
 DEADLINE_MINUTES = 1
 
 
-class Neighbours:
+class ServiceClients:
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
         self._hsm = HsmClient(mesh)
@@ -40,20 +40,20 @@ class Neighbours:
     # HSM
 
     def nodes(self) -> set[str]:
-        """All that HSM knows."""
+        """The xnames of all nodes in HSM."""
         components = _checked(self._hsm.components())
         return {component["ID"] for component in components if component.get("Type") == "Node"}
 
     def roles(self) -> dict[str, set[str]]:
-        """By role, and by role and sub-role."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
+        """Xnames by role, and by role and sub-role (``Compute_UAN``)."""
+        xnames_by_role: defaultdict[str, set[str]] = defaultdict(set)
         for component in _checked(self._hsm.components()):
             role = component.get("Role", "")
             if "Role" in component:
-                found[role].add(component["ID"])
+                xnames_by_role[role].add(component["ID"])
             if "SubRole" in component:
-                found[f"{role}_{component['SubRole']}"].add(component["ID"])
-        return dict(found)
+                xnames_by_role[f"{role}_{component['SubRole']}"].add(component["ID"])
+        return dict(xnames_by_role)
 
     def groups(self) -> dict[str, set[str]]:
         return {group.name: set(group.members) for group in _checked(self._hsm.groups())}
@@ -65,7 +65,7 @@ class Neighbours:
         return {component["ID"] for component in _checked(self._hsm.lock_status("type=Node&locked=True"))}
 
     def hsm_components(self, names: Iterable[str], *, only_enabled: bool = False) -> list[Component]:
-        """Those of the named components that HSM has."""
+        """The components with these names; names that HSM does not have are left out."""
         xnames = list(names)
         if not xnames:
             return []
@@ -74,13 +74,13 @@ class Neighbours:
     # PCS
 
     def power_states(self, names: Sequence[str]) -> dict[str, str]:
-        """An error takes the place of a state."""
-        found = {}
+        """The power state of each node, or the error that PCS reports for it."""
+        states = {}
         for status in self._json("pcs", "POST", "/power-status", {"xname": list(names)})["status"] or ():
             state = status.get("error") or status.get("powerState", "").lower()
             if state:
-                found[status["xname"]] = state
-        return found
+                states[status["xname"]] = state
+        return states
 
     def transition(self, operation: str, names: Sequence[str]) -> None:
         body = {
@@ -93,25 +93,25 @@ class Neighbours:
     # CFS
 
     def cfs_components(self, names: Sequence[str]) -> dict[str, Record]:
-        found: dict[str, Record] = {}
+        components: dict[str, Record] = {}
         for batch in batches(names, _CFS_GET):
             page: Json = {"ids": ",".join(batch)}
             while page is not None:
-                told = self._json("cfs", "GET", f"/v3/components?{_query(page)}")
-                found.update((component["id"], component) for component in told.get("components") or ())
-                page = told.get("next")
-        return found
+                answer = self._json("cfs", "GET", f"/v3/components?{_query(page)}")
+                components.update((component["id"], component) for component in answer.get("components") or ())
+                page = answer.get("next")
+        return components
 
     def must_have_cfs(self) -> None:
-        """Only whether it answers."""
+        """Raises ``Failure`` if CFS does not answer."""
         self._ask("cfs", "GET", "/v3/components?limit=1")
 
     def configure(self, components: Iterable[Record], *, enabled: bool, clear_state: bool = False) -> None:
-        """Each configuration and session at a time."""
-        alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        """Set the desired configuration: one request for all components with one configuration and session."""
+        names_by_target: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for component in components:
-            alike[configuration_of(component) or "", component.get("session", "")].append(component["id"])
-        for (configuration, session), names in alike.items():
+            names_by_target[configuration_of(component) or "", component.get("session", "")].append(component["id"])
+        for (configuration, session), names in names_by_target.items():
             patch: Record = {"enabled": enabled, "desired_config": configuration, "tags": {"bos_session": session}}
             if clear_state:
                 patch["state"] = []
@@ -121,7 +121,7 @@ class Neighbours:
     # BSS and IMS
 
     def set_boot_parameters(self, names: Sequence[str], kernel: str, parameters: str, initrd: str) -> str:
-        """The token by which nodes tell that they were started with them."""
+        """Returns the token that nodes report once they have started with these parameters."""
         body = {"hosts": list(names), "params": parameters, "kernel": kernel, "initrd": initrd}
         reply = self._ask("bss", "PUT", "/boot/v1/bootparameters", body)
         for name, value in reply.headers:
@@ -130,18 +130,18 @@ class Neighbours:
         raise Failure("KeyError", "'bss-referral-token'")
 
     def image(self, image: str) -> Record | None:
-        """None when IMS has no such image."""
+        """The image's record; None if IMS has none."""
         path = f"/v3/images/{quote(image, safe='')}"
         reply = self._mesh.ask("ims", "GET", path)
         if reply.status == 404:
             return None
         if not reply.ok:
             raise _refusal(reply, "ims", "GET", path)
-        found: Record = _read(reply)
-        return found
+        record: Record = _read(reply)
+        return record
 
     def tag_for_sbps(self, image: str) -> None:
-        """So that the nodes can have it as their root."""
+        """Tag the image, so that SBPS projects its root file system to nodes."""
         tag = {"operation": "set", "key": "sbps-project", "value": "true"}
         path = f"/v3/images/{quote(image, safe='')}"
         reply = self._mesh.ask("ims", "PATCH", path, {"metadata": tag})
@@ -179,7 +179,7 @@ def _refusal(reply: Reply, service: str, method: str, path: str) -> Failure:
 
 
 def batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """All at once when the size is 0."""
+    """The items in stretches of ``size``; in one if ``size`` is 0."""
     step = size or max(len(items), 1)
     for start in range(0, len(items), step):
         yield items[start : start + step]

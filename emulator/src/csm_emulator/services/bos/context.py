@@ -8,7 +8,7 @@ from csm_emulator.clients.s3 import S3Client
 from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.bos.boot_images import Images
-from csm_emulator.services.bos.clients import Neighbours
+from csm_emulator.services.bos.clients import ServiceClients
 from csm_emulator.services.bos.components.auto_fields import AutoFields
 from csm_emulator.services.bos.components.table import ComponentStore
 from csm_emulator.services.bos.options import Options
@@ -28,7 +28,7 @@ class Bos:
     session_status: SessionStatus
     templates: TemplateStore
     tenants: Tenants
-    neighbours: Neighbours
+    neighbours: ServiceClients
     images: Images
 
     @property
@@ -49,6 +49,6 @@ def open_bos(context: Context) -> Bos:
         SessionStatus(context.clock, components, tenants),
         TemplateStore(context.tables),
         tenants,
-        Neighbours(context.mesh),
+        ServiceClients(context.mesh),
         Images(S3Client(context.mesh, s3_keys(context.random))),
     )

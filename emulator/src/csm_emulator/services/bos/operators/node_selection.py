@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from csm_emulator.records import Record
-from csm_emulator.services.bos.clients import Neighbours
+from csm_emulator.services.bos.clients import ServiceClients
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.tenants import InvalidTenant
@@ -17,7 +17,7 @@ EVERYTHING = frozenset({"all", "*"})
 class Inventory:
     """Groups, partitions and roles of HSM, each requested at most once, and only when a session needs it."""
 
-    def __init__(self, neighbours: Neighbours) -> None:
+    def __init__(self, neighbours: ServiceClients) -> None:
         self._neighbours = neighbours
 
     @cached_property

@@ -9,7 +9,7 @@ from enum import Enum
 
 from csm_emulator.records import Record
 from csm_emulator.services.bos.boot_images import INITRD, KERNEL, PARAMETERS, Images, image_id
-from csm_emulator.services.bos.clients import Neighbours
+from csm_emulator.services.bos.clients import ServiceClients
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.options import Options
 
@@ -36,7 +36,7 @@ class BootSetWarning(Failure):
 
 
 class BootSets:
-    def __init__(self, options: Options, images: Images, neighbours: Neighbours) -> None:
+    def __init__(self, options: Options, images: Images, neighbours: ServiceClients) -> None:
         self._options = options
         self._images = images
         self._neighbours = neighbours

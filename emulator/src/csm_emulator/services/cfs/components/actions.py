@@ -44,14 +44,14 @@ class ComponentActions:
         """The component; raises ``Refused`` (404)."""
         record = self._table.get(key)
         if record is None:
-            self._sync.follow()
+            self._sync.run_if_due()
             record = self._table.get(key)
         if record is None:
             raise no_component(key)
         return record
 
     def select(self, query: Query, start_after: str = "") -> Iterator[tuple[str, Record]]:
-        self._sync.follow()
+        self._sync.run_if_due()
         return select(self._table, query, start_after)
 
     def put(self, key: str, data: Record) -> Record:
@@ -68,7 +68,7 @@ class ComponentActions:
 
     def patch_each(self, patches: Iterable[Record]) -> list[tuple[str, Record]]:
         """Apply patches that name their components; when one fails, none is applied."""
-        self._sync.follow()
+        self._sync.run_if_due()
         named_patches = [(self._known(patch), patch) for patch in patches]
         now = self._now()
         drafts: dict[str, Record] = {}

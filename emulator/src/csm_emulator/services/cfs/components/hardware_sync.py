@@ -1,14 +1,14 @@
-"""Follows HSM: nodes that it has and CFS has not become components.
+"""Creates components in CFS for nodes that are new in HSM.
 
-The real agent asks every ``hardware_sync_interval``. Here HSM is asked when somebody looks for the first time after
-such a moment, so an idle machine asks nothing.
+The real agent asks HSM every ``hardware_sync_interval``. Here HSM is asked by the first request after that interval,
+so that an idle machine asks nothing.
 """
 
 from __future__ import annotations
 
 from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
-from csm_emulator.services.cfs.components.table import BROKEN, Components, fresh
+from csm_emulator.services.cfs.components.table import BROKEN, Components, new_component
 from csm_emulator.services.cfs.options.table import Options
 
 
@@ -21,7 +21,7 @@ class HardwareSync:
         self._table = context.tables.open("cfs.hardware-sync")
         self._table.setdefault("last", context.clock.now())
 
-    def follow(self) -> None:
+    def run_if_due(self) -> None:
         interval = self._options.number("hardware_sync_interval")
         due = self._context.clock.now() // interval * interval
         if due <= self._table["last"]:
@@ -35,6 +35,6 @@ class HardwareSync:
         response = self._hsm.components("type=Node&type=VirtualNode&stateonly=true")
         if not response.ok:
             return
-        known = self._components
-        for xname in sorted(each["ID"] for each in response.value() if each["ID"] not in known):
-            self._components.put(xname, fresh(xname))
+        new = [node["ID"] for node in response.value() if node["ID"] not in self._components]
+        for xname in sorted(new):
+            self._components.put(xname, new_component(xname))

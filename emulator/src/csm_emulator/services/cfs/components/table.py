@@ -17,7 +17,7 @@ BROKEN = ""
 """The status of a component without ``state``, which the real service accepts and then fails to evaluate (500)."""
 
 
-def fresh(xname: str) -> Record:
+def new_component(xname: str) -> Record:
     """The record that hardware sync creates for a node."""
     return {"state": [], "desired_config": "", "error_count": 0, "enabled": True, "id": xname}
 
@@ -25,7 +25,7 @@ def fresh(xname: str) -> Record:
 class Components:
     def __init__(self, context: Context, options: Options, configurations: Configurations) -> None:
         nodes = (node.xname for node in context.machine.parts("Node"))
-        self._table = context.tables.open("cfs.components", {xname: fresh(xname) for xname in nodes})
+        self._table = context.tables.open("cfs.components", {xname: new_component(xname) for xname in nodes})
         self._options = options
         self._configurations = configurations
         self._defaults = self._read_defaults()

@@ -97,7 +97,7 @@ class InventoryContainer:
         )
         logger = f"{_LOGGER}.dynamic"
         try:
-            groups, invalid_names = self._hsm.only(limit_terms) if by_name else self._hsm.everybody()
+            groups, invalid_names = self._hsm.groups_of(limit_terms) if by_name else self._hsm.all_groups()
         except HsmUnavailable as error:
             if attempt <= _HSM_TRIES:
                 raise

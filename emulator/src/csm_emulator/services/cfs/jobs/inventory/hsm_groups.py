@@ -20,7 +20,7 @@ class HsmUnavailable(Exception):
 
 
 def valid_group_name(name: str) -> bool:
-    """Two characters at least: the service's own expression."""
+    """Whether CFS accepts the name: its own expression, of two characters at least."""
     return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name)
 
 
@@ -28,35 +28,35 @@ class HsmGroups:
     def __init__(self, hsm: HsmClient) -> None:
         self._hsm = hsm
 
-    def everybody(self) -> tuple[Groups, list[str]]:
-        """The whole machine, and names that Ansible cannot have."""
-        found: Groups = {}
-        refused: list[str] = []
+    def all_groups(self) -> tuple[Groups, list[str]]:
+        """All groups of the machine, and the names that Ansible does not accept."""
+        groups: Groups = {}
+        invalid_names: list[str] = []
         for kind in (GROUPS, PARTITIONS):
             for group in _checked(self._hsm.groups(kind)):
-                self._add(found, refused, group.name, group.members)
-        return self._with_roles(found, "type=node"), refused
+                self._add(groups, invalid_names, group.name, group.members)
+        return self._with_roles(groups, "type=node"), invalid_names
 
-    def only(self, xnames: Sequence[str]) -> tuple[Groups, list[str]]:
-        """What holds of these; groups that none of them is in are empty."""
-        asked = "&".join(f"id={quote(xname)}" for xname in xnames)
-        found: Groups = {}
-        refused: list[str] = []
+    def groups_of(self, xnames: Sequence[str]) -> tuple[Groups, list[str]]:
+        """All groups with those of these nodes that are members, and the names that Ansible does not accept."""
+        query = "&".join(f"id={quote(xname)}" for xname in xnames)
+        groups: Groups = {}
+        invalid_names: list[str] = []
         for name in (*_checked(self._hsm.group_names(GROUPS)), *_checked(self._hsm.group_names(PARTITIONS))):
-            self._add(found, refused, str(name), [])
-        for membership in _checked(self._hsm.memberships(asked)):
+            self._add(groups, invalid_names, str(name), [])
+        for membership in _checked(self._hsm.memberships(query)):
             for name in (*membership.get("groupLabels", ()), membership.get("partitionName", "")):
-                if name in found:
-                    found[name].append(membership["id"])
-        return self._with_roles(found, f"type=node&{asked}"), refused
+                if name in groups:
+                    groups[name].append(membership["id"])
+        return self._with_roles(groups, f"type=node&{query}"), invalid_names
 
-    def _add(self, found: Groups, refused: list[str], name: str, members: Sequence[str]) -> None:
+    def _add(self, groups: Groups, invalid_names: list[str], name: str, members: Sequence[str]) -> None:
         if valid_group_name(name):
-            found[name] = [str(member) for member in members]
+            groups[name] = [str(member) for member in members]
         else:
-            refused.append(name)
+            invalid_names.append(name)
 
-    def _with_roles(self, found: Groups, query: str) -> Groups:
+    def _with_roles(self, groups: Groups, query: str) -> Groups:
         roles: Groups = {}
         for component in _checked(self._hsm.components(query)):
             role = ""
@@ -65,7 +65,7 @@ class HsmGroups:
                 roles.setdefault(role, []).append(component["ID"])
             if "SubRole" in component:
                 roles.setdefault(f"{role}_{component['SubRole']}", []).append(component["ID"])
-        return found | roles
+        return groups | roles
 
 
 def _checked(response: HsmResponse[list[T]]) -> list[T]:
