@@ -1,4 +1,4 @@
-"""One request to an ASGI app, without a server: what goes in as messages, what comes out as an answer."""
+"""Sends one request to an ASGI app without a server, and collects the answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Headers = Iterable[tuple[str, str]]
 
 @dataclass
 class Answer:
-    """What an app sent so far."""
+    """The answer of an app, as far as it was sent."""
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ def scope_of(method: str, path: str, headers: Headers = ()) -> Scope:
 
 
 async def request(app: ASGIApp, method: str, path: str, headers: Headers = (), chunks: Iterable[bytes] = ()) -> Answer:
-    """``chunks`` is the body, in the pieces it arrives in."""
+    """Send a request and wait for the whole answer; ``chunks`` are the pieces in which the body arrives."""
     async with asyncio.timeout(20), open_request(app, method, path, headers, chunks) as call:
         await call.task
     return call.answer
@@ -71,10 +71,10 @@ class Call:
     task: asyncio.Task[None]
     disconnected: asyncio.Event
     stuck: asyncio.Event
-    """Set: the other side takes nothing more."""
+    """When set, the client accepts no more of the answer."""
 
     async def until(self, expected: bytes, seconds: float = 30.0) -> bytes:
-        """The body as soon as it holds this."""
+        """Wait until the body contains ``expected``; returns the body so far."""
         async with asyncio.timeout(seconds):
             while expected not in self.answer.body:  # noqa: ASYNC110 (what is sent arrives without a sign)
                 await asyncio.sleep(0.005)
@@ -90,7 +90,7 @@ async def open_request(
     chunks: Iterable[bytes] = (),
     state: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Call]:
-    """A request whose answer is looked at while it comes; the client leaves when the block ends."""
+    """A request whose answer can be read while it arrives; the client disconnects when the block ends."""
     pieces = list(chunks) or [b""]
     disconnected, stuck = asyncio.Event(), asyncio.Event()
     answer = Answer()

@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: databases of both kinds, and a loud word about what was left out."""
+"""Fixtures of the whole suite: databases of both kinds, and a report of the tests that were left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_configure() -> None:
-    """A shell starts what runs in the background with Ctrl-C ignored, and processes of tests would inherit that."""
+    """Restore Ctrl-C: a shell starts background commands with it ignored, and processes of tests would inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -51,13 +51,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def backend(request: pytest.FixtureRequest) -> str:
-    """Which database; a test for one of them says ``@pytest.mark.parametrize("backend", [...], indirect=True)``."""
+    """The kind of database; a test for one kind has ``@pytest.mark.parametrize("backend", [...], indirect=True)``."""
     return str(request.param)
 
 
 @pytest.fixture(scope="session")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Address of a migrated database of each kind that can run here; made when first asked for."""
+    """The address of a migrated database of each kind that can run here; created at the first use."""
     with ExitStack() as stack:
         yield Templates(stack, tmp_path_factory.mktemp("templates"))
 
@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _seconds(item: pytest.Item) -> int:
-    """How long the test takes, as its marker says; 0 without one."""
+    """The seconds that the test takes, by its marker; 0 without one."""
     marker = item.get_closest_marker("slow")
     return int(marker.args[0]) if marker else 0
 
@@ -136,7 +136,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
-    """Every worker of pytest-xdist collects the same tests; only they know the number."""
+    """Take the number from a worker of pytest-xdist: all workers collect the same tests, the main process none."""
     config = getattr(node, "config")  # noqa: B009  # pytest-xdist has no types for its nodes
     config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
@@ -153,7 +153,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _counted(terminalreporter: pytest.TerminalReporter) -> Counter[str]:
-    """What tests counted with ``record_property``, added up over all of them."""
+    """The sums of the numbers that tests recorded with ``record_property``."""
     counts: Counter[str] = Counter()
     for report in terminalreporter.getreports("passed"):
         counts.update({what: number for what, number in report.user_properties if isinstance(number, int)})

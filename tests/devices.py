@@ -1,4 +1,4 @@
-"""A pretend machine for engine tests: devices in memory, step kinds that talk to them, plans over them."""
+"""A simulated machine for engine tests: devices in memory, step kinds that call them, plans for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TENANT = "psi"
 
 @dataclass
 class Machine:
-    """What the devices show, what they were told, and how they are to misbehave next."""
+    """The values of the devices, the acts they received, and the faults they show next."""
 
     values: dict[str, Json] = field(default_factory=dict)
     acts: list[tuple[str, Json]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Machine:
 
     @asynccontextmanager
     async def call(self, calls: Sequence[Call]) -> AsyncIterator[None]:
-        """One call on the wire: counted while it lasts."""
+        """One call to the devices; it is counted while it lasts."""
         busy = (calls[0].step.device, calls[0].operation)
         for name in busy:
             self.under_way[name] += 1
@@ -146,7 +146,7 @@ def xname(n: int) -> str:
 
 
 def add_nodes(database: Database, count: int, state: NodeState = NodeState.FREE) -> list[str]:
-    """Nodes in a state; a tenant's are ``TENANT``'s."""
+    """Add nodes in this state and return their names; if the state needs a tenant, it is ``TENANT``."""
     names = [xname(n) for n in range(count)]
     owner = TENANT if must_have_tenant(state) else None
     with database.write() as connection:
@@ -161,7 +161,7 @@ def add_tenant(connection: Connection, name: str = TENANT) -> None:
 
 
 def order(database: Database, plan: Plan, **fields: str) -> str:
-    """Submit a plan and answer with the operation."""
+    """Submit a plan; returns the id of its operation."""
     submission_fields: dict[str, Any] = {"actor": "alice", "reason": "ticket 17", "request": plan.summary} | fields
     return submit(database, plan, Submission(**submission_fields)).operation
 
@@ -169,7 +169,7 @@ def order(database: Database, plan: Plan, **fields: str) -> str:
 def by_hand(
     database: Database, intervene: Callable[[Connection, str, Attribution], None], identity: str, because: Attribution
 ) -> None:
-    """A person's decision, as a transaction of its own."""
+    """Carry out a person's decision in a transaction of its own."""
     with database.write() as connection:
         intervene(connection, identity, because)
 
@@ -190,7 +190,7 @@ def node_states(database: Database) -> dict[str, NodeState]:
 
 
 def claimed(database: Database) -> dict[str, str]:
-    """Which operation holds which node."""
+    """The operation that claims each node."""
     with database.read() as connection:
         everything = [node.xname for node in nodes.every(connection)]
         return {claim.node: claim.operation for claim in claims.held(connection, everything)}
@@ -216,7 +216,7 @@ def hands(*kinds: StepKind, write: WriteTransaction) -> DriveResources:
 
 @asynccontextmanager
 async def working(database: Database, *kinds: StepKind, **settings: Any) -> AsyncIterator[Worker]:
-    """A worker in this process, stopped as a service manager would."""
+    """A worker in this process, stopped at the end as a service manager stops it."""
     worker = Worker(database, register(*kinds), Settings(**settings))
     stop = asyncio.Event()
     running = asyncio.create_task(worker.run(stop))
@@ -242,7 +242,7 @@ async def rested(database: Database, *identities: str) -> None:
 
 
 def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything that is stored."""
+    """The rows of every table."""
     with database.read() as connection:
         return {
             table.name: sorted(map(tuple, connection.execute(sa.select(table))), key=repr)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 FROM, UNTIL = 20000, 32000
 
 
-def in_a_row(count: int) -> int:
+def first_free_port(count: int) -> int:
     """The first of ``count`` consecutive free ports."""
     for first in range(FROM + os.getpid() % 1000 * 10, UNTIL - count, count):
         with ExitStack() as sockets, suppress(OSError):

@@ -1,4 +1,4 @@
-"""In which order tests run, so that none of the slow ones is left to run alone at the end."""
+"""The order in which tests run, so that no slow test runs alone at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where HPE's own files lie: ``SPECS``, else beside this checkout. A clone without them says what it left out."""
+"""The folder of HPE's API files: ``SPECS``, else a folder beside this checkout. Tests that lack a file are reported."""
 
 from __future__ import annotations
 

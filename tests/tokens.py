@@ -24,7 +24,7 @@ NAME = "test"
 
 
 class Mint:
-    """Makes tokens; ``settings`` is how a server is told to trust them."""
+    """Makes tokens; ``settings`` configures a server to trust them."""
 
     def __init__(self, url: str, key: ECKey) -> None:
         self.url = url

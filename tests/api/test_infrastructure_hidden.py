@@ -21,7 +21,7 @@ from canton.api.health import Health
 from canton.api.metrics import Metrics
 from canton.drivers.oidc.verify import OidcVerifier
 from canton.store.database import Database, open_database
-from free_ports import in_a_row
+from free_ports import first_free_port
 from tokens import Mint, mint
 
 SERVICE_TOKEN = "canton_" + "a" * 16 + "_" + "b" * 43
@@ -71,7 +71,7 @@ def readyz(database: Database) -> Any:
     ],
 )
 def test_no_answer_tells_where_the_database_is(address: str, tokens: Mint, caplog: pytest.LogCaptureFixture) -> None:
-    port = str(in_a_row(1))
+    port = str(first_free_port(1))
     database = open_database(address.format(port=port))
     with serving(made_services(database, tokens), tokens) as api, caplog.at_level(logging.WARNING):
         assert walk(api, ("sesame", "castor", "pollux", "nowhere", port)) > 40

@@ -18,7 +18,7 @@ from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
 from canton.operations.kinds.set_power import SetPower
 from devices import QUICK, rested, working
-from scripted_gateway import Answering
+from fixed_answer_gateway import FixedAnswerGateway
 
 HOST, CLIENT, FOLDER = "csm-api.internal", "canton-client", "provider-secrets"
 ONCE = replace(QUICK, tries=1)
@@ -46,7 +46,7 @@ class Silent(Gateway):
 
 def pcs(folder: Path, answer: Response) -> Power:
     (folder / "secret").write_text("s")
-    return PcsPower(Answering(Access(f"https://{HOST}", CLIENT, folder / "secret"), answer))
+    return PcsPower(FixedAnswerGateway(Access(f"https://{HOST}", CLIENT, folder / "secret"), answer))
 
 
 def blocked(folder: Path) -> Power:

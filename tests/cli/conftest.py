@@ -1,4 +1,4 @@
-"""A scripted server, a home of one's own, and the command line as a user runs it."""
+"""A scripted server, an empty home folder, and the command line as a user runs it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from canton.cli.main import main
 from canton.cli.session import contexts
 from canton.cli.session import paths as places
-from cli.running import Ran, Run
+from cli.command_result import CommandResult, Run
 from client import samples
 from client.scripted_server import Reply, Script, serving
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing of the machine's: no configuration, no login, no variables."""
+    """An empty home folder: no configuration, no login, no variables of the machine."""
     for name in [name for name in os.environ if name.startswith(("CANTON_", "CLICOLOR", "NO_COLOR"))]:
         monkeypatch.delenv(name)
     for name in ("config", "state", "cache"):
@@ -32,11 +32,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def script(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
-    """A server in the environment, with a token for it."""
+    """A scripted server that the environment names, with a token for it."""
     with serving(Script()) as served:
         monkeypatch.setenv("CANTON_SERVER", served.url)
         monkeypatch.setenv("CANTON_TOKEN", "secret-token")
-        # A list that is empty looks whether the caller has a role at all.
+        # After an empty list the command line reads whether the caller has a role at all.
         served.on("GET /v1/whoami", Reply(body=samples.whoami()))
         yield served
 
@@ -45,12 +45,12 @@ def script(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
 def canton(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command line in this process."""
 
-    def run(*arguments: str, stdin: str = "") -> Ran:
+    def run(*arguments: str, stdin: str = "") -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["canton", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
         status = main()
         captured = capsys.readouterr()
-        return Ran(status, captured.out, captured.err)
+        return CommandResult(status, captured.out, captured.err)
 
     return run
 

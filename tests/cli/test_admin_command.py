@@ -1,4 +1,4 @@
-"""``canton admin add``, as the person meets it who sets a server up."""
+"""``canton admin add``, for the person who sets a server up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from canton.issuer.passwords import check_password, is_hash
 from canton.store import audit, outbox, schema
 from canton.store.access import bindings
 from canton.store.database import Database
-from cli.running import Ran, Run
+from cli.command_result import CommandResult, Run
 
 CONFIG = """
 [issuers.cscs]
@@ -33,10 +33,10 @@ def canton(
     file = tmp_path / "server.toml"
     file.write_text(f'database = "{database_url}"\n{CONFIG}')
 
-    def run(*arguments: str) -> Ran:
+    def run(*arguments: str) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["canton", "admin", "add", *arguments, "--config", str(file)])
         status = main()
-        return Ran(status, *capsys.readouterr())
+        return CommandResult(status, *capsys.readouterr())
 
     return run
 
@@ -95,9 +95,9 @@ def test_a_name_that_another_person_has_now_is_not_called_an_administrator(canto
 def test_what_makes_no_sense_is_refused(
     canton: Run, database: Database, subject: str, reason: str, complaint: str
 ) -> None:
-    ran = canton(subject, "--reason", reason)
-    assert ran.status == 2
-    assert complaint in ran.err
+    result = canton(subject, "--reason", reason)
+    assert result.status == 2
+    assert complaint in result.err
     assert records(database) == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from canton.domain.terminal_text import is_harmless
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import Reply, Script, items, problem
 
@@ -37,15 +37,15 @@ ROLES = [samples.role(name=name, scope="tenant") for name in ("tenant-admin", "r
 ALLOWED = samples.decision(rule="provider:provider-admin")
 
 
-def asked_first(script: Script) -> None:
-    """What every file is checked against."""
+def answer_checks(script: Script) -> None:
+    """Answer the requests with which every file is checked."""
     script.on("GET /v1/roles", items(*ROLES, samples.role()))
     script.on("GET /v1/whoami", Reply(body=samples.whoami()))
     script.on("GET /v1/can-i", Reply(body=ALLOWED))
 
 
 def there(script: Script) -> None:
-    asked_first(script)
+    answer_checks(script)
     script.on("GET /v1/sites/alps", Reply(body=samples.site()))
     script.on("GET /v1/tenants/psi", Reply(body=samples.tenant()))
     script.on("GET /v1/tenants/psi/quota", Reply(body=samples.quota()))
@@ -53,7 +53,7 @@ def there(script: Script) -> None:
 
 
 def absent(script: Script) -> None:
-    asked_first(script)
+    answer_checks(script)
     for line in ("GET /v1/sites/alps", "GET /v1/tenants/psi", "GET /v1/tenants/psi/quota", "GET /v1/bindings"):
         script.on(line, ABSENT)
     script.on("POST /v1/sites", Reply(201, samples.site()))
@@ -82,7 +82,7 @@ class TestDiff:
         ("reply", "status"), [(problem(403, "forbidden", "no"), 4), (problem(500, "needs-human", "no"), 2)]
     )
     def test_an_error_is_never_1(self, canton: Run, script: Script, file: str, reply: Reply, status: int) -> None:
-        asked_first(script)
+        answer_checks(script)
         script.on("GET /v1/sites/alps", reply)
         assert canton("diff", "-f", file).status == status
 
@@ -110,26 +110,26 @@ class TestDiff:
     def test_a_mistake_is_named_and_nothing_is_asked(
         self, canton: Run, script: Script, text: str, message: str
     ) -> None:
-        ran = canton("diff", "-f", "-", stdin=text)
-        assert ran.status == 2
-        assert message in ran.err
+        result = canton("diff", "-f", "-", stdin=text)
+        assert result.status == 2
+        assert message in result.err
         assert script.requests == []
 
     @pytest.mark.parametrize("invisible", ["\u3164", "\u2800", "\u034f", "\ufe0f", "\U000e0100", "\u202e"])
     def test_a_name_that_shows_as_another_is_refused(self, canton: Run, script: Script, invisible: str) -> None:
         there(script)
         text = f'tenants: [{{name: psi, members: [{{subject: "cscs:group/ops{invisible}", role: tenant-admin}}]}}]'
-        ran = canton("diff", "-f", "-", stdin=text)
-        assert (ran.status, ran.out) == (2, "")
-        assert "write a person as ISSUER:NAME" in ran.err
-        assert is_harmless(ran.err)
+        result = canton("diff", "-f", "-", stdin=text)
+        assert (result.status, result.out) == (2, "")
+        assert "write a person as ISSUER:NAME" in result.err
+        assert is_harmless(result.err)
 
 
 class TestApply:
     def test_makes_what_differs_and_says_what(self, canton: Run, script: Script, file: str) -> None:
         absent(script)
-        ran = canton("apply", "-f", file, "--reason", "spring")
-        assert (ran.status, ran.out, ran.err) == (0, ALL, "canton: made 4 changes\n")
+        result = canton("apply", "-f", file, "--reason", "spring")
+        assert (result.status, result.out, result.err) == (0, ALL, "canton: made 4 changes\n")
         changes = [request for request in script.requests if request.method != "GET"]
         assert [request.line for request in changes] == [
             "POST /v1/sites",
@@ -148,8 +148,8 @@ class TestApply:
         script.on("PATCH /v1/tenants/psi", Reply(body=samples.tenant()))
         script.on("PUT /v1/tenants/psi/quota", Reply(body=samples.quota()))
         text = "tenants: [{name: psi, description: new, quota: {nodes: null}}]"
-        ran = canton("apply", "-f", "-", stdin=text)
-        assert ran.out == "~ tenant psi description: Villigen → new\n~ tenant psi quota nodes: 64 → none\n"
+        result = canton("apply", "-f", "-", stdin=text)
+        assert result.out == "~ tenant psi description: Villigen → new\n~ tenant psi quota nodes: 64 → none\n"
         assert script.last.body == {"nodes": None, "open_operations": 4, "service_accounts": 8}
 
     def test_members_are_given_what_they_lack_and_nothing_is_taken(self, canton: Run, script: Script) -> None:
@@ -158,8 +158,8 @@ class TestApply:
         members = (
             "{subject: 'cscs:alice', role: tenant-admin, until: 2027-01-01T00:00:00Z}, {subject: 'cscs:bob', role: r}"
         )
-        ran = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{members}]}}]")
-        assert ran.out.splitlines() == [
+        result = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{members}]}}]")
+        assert result.out.splitlines() == [
             "~ tenant psi member cscs:alice tenant-admin until 2027-01-01T00:00:00+00:00 (earlier: now without end)",
             "+ tenant psi member cscs:bob r",
         ]
@@ -168,15 +168,15 @@ class TestApply:
     def test_a_failure_half_way_says_how_far_it_came(self, canton: Run, script: Script, file: str) -> None:
         absent(script)
         script.on("POST /v1/tenants", problem(409, "already-exists", "psi had that name"))
-        ran = canton("apply", "-f", file)
-        assert ran.status == 5
-        assert "psi had that name; 1 of 4 changes were made before this error. Look with: canton diff -f" in ran.err
+        result = canton("apply", "-f", file)
+        assert result.status == 5
+        assert "psi had that name; 1 of 4 changes were made before this error. Look with: canton diff -f" in result.err
 
     def test_a_dry_run_is_checked_and_changes_nothing(self, canton: Run, script: Script, file: str) -> None:
         absent(script)
-        ran = canton("apply", "-f", file, "--dry-run")
-        assert (ran.status, ran.out) == (0, ALL)
-        assert "nothing was changed; without --dry-run there would be 4 changes" in ran.err
+        result = canton("apply", "-f", file, "--dry-run")
+        assert (result.status, result.out) == (0, ALL)
+        assert "nothing was changed; without --dry-run there would be 4 changes" in result.err
         assert {request.method for request in script.requests} == {"GET"}
 
 
@@ -211,10 +211,10 @@ def test_everything_is_checked_before_the_first_change(
     canton: Run, script: Script, command: list[str], text: str, message: str
 ) -> None:
     absent(script)
-    ran = canton(*command, "-f", "-", stdin=text)
-    assert ran.status == 2
-    assert message in ran.err
-    assert "nothing was done" in ran.err
+    result = canton(*command, "-f", "-", stdin=text)
+    assert result.status == 2
+    assert message in result.err
+    assert "nothing was done" in result.err
     assert {request.method for request in script.requests} <= {"GET"}
 
 
@@ -222,9 +222,9 @@ def test_everything_is_checked_before_the_first_change(
 def test_what_is_not_yours_to_do_is_known_before(canton: Run, script: Script, file: str, command: str) -> None:
     absent(script)
     script.on("GET /v1/can-i", Reply(body=ALLOWED), Reply(body={**ALLOWED, "allowed": False, "reason": "no role"}))
-    ran = canton(command, "-f", file)
-    assert ran.status == 4
-    assert "you may not tenant.create: no role" in ran.err
+    result = canton(command, "-f", file)
+    assert result.status == 4
+    assert "you may not tenant.create: no role" in result.err
     assert {request.method for request in script.requests} == {"GET"}
 
 
@@ -236,22 +236,22 @@ tenants:
 """
 
 
-def judging(script: Script, **by_permission: Mapping[str, object]) -> None:
-    """The server answers ``can-i`` by what is asked; the steps of SHORTER ask in this order."""
+def answer_can_i(script: Script, **by_permission: Mapping[str, object]) -> None:
+    """Answer ``can-i`` by permission; the steps of SHORTER ask in this order."""
     order = ("site_update", "member_grant", "member_revoke")
     script.on("GET /v1/can-i", *(Reply(body={**ALLOWED, **by_permission.get(permission, {})}) for permission in order))
 
 
 class TestAnEarlierEnd:
-    """It is a revocation: what the server wants for one is known before the first change."""
+    """An earlier end is a revocation: what the server requires for one is checked before the first change."""
 
     def test_is_asked_as_one(self, canton: Run, script: Script) -> None:
         there(script)
         script.on("PATCH /v1/sites/alps", Reply(body=samples.site()))
         script.on("POST /v1/bindings", Reply(body=samples.binding()))
-        ran = canton("apply", "-f", "-", "--reason", "contract ends", stdin=SHORTER)
-        assert ran.status == 0
-        assert "member cscs:alice tenant-admin until 2099-01-01T00:00:00+00:00 (earlier: now without end)" in ran.out
+        result = canton("apply", "-f", "-", "--reason", "contract ends", stdin=SHORTER)
+        assert result.status == 0
+        assert "member cscs:alice tenant-admin until 2099-01-01T00:00:00+00:00 (earlier: now without end)" in result.out
         permissions = [request.query["permission"] for request in script.requests if request.line == "GET /v1/can-i"]
         assert permissions == ["site.update", "member.grant", "member.revoke"]
 
@@ -267,45 +267,45 @@ class TestAnEarlierEnd:
     @pytest.mark.parametrize("command", [["apply"], ["apply", "--dry-run"], ["diff"]])
     def test_without_the_permission_stops_first(self, canton: Run, script: Script, command: list[str]) -> None:
         there(script)
-        judging(script, member_revoke={"allowed": False, "reason": "no role"})
-        ran = canton(*command, "-f", "-", stdin=SHORTER)
-        assert ran.status == 4
-        assert "nothing was done\n  you may not member.revoke: no role" in ran.err
+        answer_can_i(script, member_revoke={"allowed": False, "reason": "no role"})
+        result = canton(*command, "-f", "-", stdin=SHORTER)
+        assert result.status == 4
+        assert "nothing was done\n  you may not member.revoke: no role" in result.err
         assert {request.method for request in script.requests} == {"GET"}
 
     @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
     def test_without_a_reason_stops_first(self, canton: Run, script: Script, dry: list[str]) -> None:
         there(script)
-        judging(script, member_revoke={"needs_reason": True})
-        ran = canton("apply", "-f", "-", *dry, stdin=SHORTER)
-        assert ran.status == 2
-        assert "nothing was done\n  member.revoke is recorded with its reason; say why with --reason" in ran.err
+        answer_can_i(script, member_revoke={"needs_reason": True})
+        result = canton("apply", "-f", "-", *dry, stdin=SHORTER)
+        assert result.status == 2
+        assert "nothing was done\n  member.revoke is recorded with its reason; say why with --reason" in result.err
         assert {request.method for request in script.requests} == {"GET"}
 
     @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
     @pytest.mark.parametrize("permission", ["site_update", "member_revoke"])
     def test_that_takes_two_stops_first(self, canton: Run, script: Script, permission: str, dry: list[str]) -> None:
         there(script)
-        judging(script, **{permission: {"two_persons": True}})
-        ran = canton("apply", "-f", "-", *dry, "--reason", "x", stdin=SHORTER)
-        assert ran.status == 4
+        answer_can_i(script, **{permission: {"two_persons": True}})
+        result = canton("apply", "-f", "-", *dry, "--reason", "x", stdin=SHORTER)
+        assert result.status == 4
         waiting = "~ site alps description" if permission == "site_update" else "~ tenant psi member cscs:alice"
-        assert f"nothing was done\n  {waiting}" in ran.err
-        assert f"{permission.replace('_', '.')} takes two persons" in ran.err
+        assert f"nothing was done\n  {waiting}" in result.err
+        assert f"{permission.replace('_', '.')} takes two persons" in result.err
         assert {request.method for request in script.requests} == {"GET"}
 
     def test_diff_shows_it_and_says_what_apply_would_want(self, canton: Run, script: Script) -> None:
         there(script)
-        judging(script, site_update={"two_persons": True}, member_revoke={"needs_reason": True})
-        ran = canton("diff", "-f", "-", stdin=SHORTER)
-        assert (ran.status, len(ran.out.splitlines())) == (1, 2)
-        assert "apply would refuse this: site.update needs a second person" in ran.err
-        assert "apply needs --reason for this, because of member.revoke" in ran.err
+        answer_can_i(script, site_update={"two_persons": True}, member_revoke={"needs_reason": True})
+        result = canton("diff", "-f", "-", stdin=SHORTER)
+        assert (result.status, len(result.out.splitlines())) == (1, 2)
+        assert "apply would refuse this: site.update needs a second person" in result.err
+        assert "apply needs --reason for this, because of member.revoke" in result.err
 
 
 def test_a_member_twice_is_a_mistake(canton: Run, script: Script) -> None:
     member = "{subject: 'cscs:bob', role: r}"
-    ran = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{member}, {member}]}}]")
-    assert ran.status == 2
-    assert "tenants[0].members: cscs:bob r is listed twice" in ran.err
+    result = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{member}, {member}]}}]")
+    assert result.status == 2
+    assert "tenants[0].members: cscs:bob r is listed twice" in result.err
     assert script.requests == []

@@ -1,4 +1,4 @@
-"""``canton audit``, as an auditor meets it."""
+"""``canton audit``, for an auditor."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Run = Callable[..., tuple[int, str, str]]
 def canton(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: Database, database_url: str
 ) -> Run:
-    """Run ``canton audit`` on a chain of three records; answers exit code, output and complaint."""
+    """Runs ``canton audit`` on a chain of three records; returns exit code, standard output and standard error."""
     add(database, 3)
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["canton", "audit", *arguments, "--database", database_url])
         status = main()
         captured = capsys.readouterr()
-        # Which database it was is the matter of test_which_database.py.
+        # test_which_database.py tests the line that names the database.
         return status, captured.out, re.sub(r"\Adatabase .*, chosen by .*\n", "", captured.err)
 
     return run

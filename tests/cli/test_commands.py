@@ -1,4 +1,4 @@
-"""Every command against a scripted server: what it asks, what it prints, how it ends."""
+"""Every command against a scripted server: its requests, its output, its exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from canton import __version__
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import Reply, Script, items, problem
 
@@ -120,10 +120,10 @@ READS = [
 @pytest.mark.parametrize("case", READS, ids=[case.line for case in READS])
 def test_reading(canton: Run, script: Script, case: Read) -> None:
     script.on(case.request_line, case.reply)
-    ran = canton(*case.line.split())
-    assert (ran.status, ran.err) == (0, "")
-    assert case.printed in ran.out
-    # Whether a worker is there is asked about an operation that is not over.
+    result = canton(*case.line.split())
+    assert (result.status, result.err) == (0, "")
+    assert case.printed in result.out
+    # For an operation that has not ended, the command line also asks whether there is a worker.
     [request] = [sent_request for sent_request in script.requests if sent_request.line != "GET /readyz"]
     assert request.line == case.request_line
     assert {name: value for name, value in request.query.items() if name != "limit"} == case.query
@@ -134,8 +134,8 @@ def test_reading(canton: Run, script: Script, case: Read) -> None:
 @pytest.mark.parametrize("case", READS, ids=[case.line for case in READS])
 def test_json_is_the_body_of_the_api(canton: Run, script: Script, case: Read) -> None:
     script.on(case.request_line, case.reply)
-    ran = canton(*case.line.split(), "-o", "json")
-    assert json.loads(ran.out) == case.reply.body
+    result = canton(*case.line.split(), "-o", "json")
+    assert json.loads(result.out) == case.reply.body
 
 
 LIMITS = {"nodes": 9, "open_operations": 4, "service_accounts": 8}
@@ -317,8 +317,8 @@ CHANGES = [
 ]
 
 
-def look_ups(script: Script) -> None:
-    """What some changes look at first."""
+def answer_reads(script: Script) -> None:
+    """Answer what some changes read first."""
     script.on("GET /v1/operations/op_1", Reply(body=samples.operation()))
     script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval()))
     script.on("GET /v1/tenants/psi/quota", Reply(body=samples.quota()))
@@ -328,11 +328,11 @@ def look_ups(script: Script) -> None:
 
 @pytest.mark.parametrize("case", CHANGES, ids=[case.line for case in CHANGES])
 def test_changing(canton: Run, script: Script, case: Change) -> None:
-    look_ups(script)
+    answer_reads(script)
     script.on(case.request_line, case.reply)
-    ran = canton(*case.line.split(), "--reason", "Grüße, 17%")
-    assert ran.status == 0, ran.err
-    assert case.message in ran.err
+    result = canton(*case.line.split(), "--reason", "Grüße, 17%")
+    assert result.status == 0, result.err
+    assert case.message in result.err
     request = script.last
     assert (request.line, request.body) == (case.request_line, case.body)
     assert request.headers["canton-reason"] == "Gr%C3%BC%C3%9Fe%2C 17%25"
@@ -342,10 +342,10 @@ def test_changing(canton: Run, script: Script, case: Change) -> None:
 @pytest.mark.parametrize("line", [case.line for case in CHANGES] + ["apply -f -", "node import --site alps -"])
 def test_a_read_only_context_changes_nothing(canton: Run, context: Script, line: str) -> None:
     canton("context", "set", "alps", "--read-only")
-    look_ups(context)
-    ran = canton(*line.split(), "--reason", "r", stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
-    assert ran.status == 4
-    assert "the context alps is read_only" in ran.err
+    answer_reads(context)
+    result = canton(*line.split(), "--reason", "r", stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
+    assert result.status == 4
+    assert "the context alps is read_only" in result.err
     assert {request.method for request in context.requests} <= {"GET"}
 
 
@@ -368,15 +368,15 @@ class TestAServiceAccountByItsName:
         assert "deleted service account cd\n" in canton("service-account", "delete", "cd", "--reason", "old").err
 
     def test_that_no_account_has_is_not_found(self, canton: Run) -> None:
-        ran = canton("service-account", "show", "cdd")
-        assert ran.status == 3
-        assert 'there is no service account "cdd" that you may see; did you mean "cd"?' in ran.err
+        result = canton("service-account", "show", "cdd")
+        assert result.status == 3
+        assert 'there is no service account "cdd" that you may see; did you mean "cd"?' in result.err
 
     def test_that_accounts_of_two_tenants_have_is_a_mistake(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/service-accounts", items(samples.account(), samples.account(id="sa_2", tenant="cscs")))
-        ran = canton("service-account", "show", "ci")
-        assert ran.status == 2
-        assert "give the id of one: sa_1 (psi), sa_2 (cscs)" in ran.err
+        result = canton("service-account", "show", "ci")
+        assert result.status == 2
+        assert "give the id of one: sa_1 (psi), sa_2 (cscs)" in result.err
 
 
 def test_a_token_is_printed_once_and_alone(canton: Run, script: Script) -> None:
@@ -389,16 +389,16 @@ class TestAlreadySo:
     @pytest.mark.parametrize("verb", ["suspend", "resume"])
     def test_is_success_and_said(self, canton: Run, script: Script, verb: str) -> None:
         script.on(f"POST /v1/tenants/psi/{verb}", Reply(body=samples.tenant(), headers={"Canton-Unchanged": "true"}))
-        ran = canton("tenant", verb, "psi", "--reason", "r")
-        assert ran.status == 0
-        assert "is already" in ran.err
-        assert "nothing to do" in ran.err
+        result = canton("tenant", verb, "psi", "--reason", "r")
+        assert result.status == 0
+        assert "is already" in result.err
+        assert "nothing to do" in result.err
 
     def test_a_quota_that_is_so_is_not_set(self, canton: Run, script: Script) -> None:
-        look_ups(script)
-        ran = canton("quota", "set", "psi", "--nodes", "64")
-        assert ran.status == 0
-        assert "already has these limits" in ran.err
+        answer_reads(script)
+        result = canton("quota", "set", "psi", "--nodes", "64")
+        assert result.status == 0
+        assert "already has these limits" in result.err
         assert script.lines() == ["GET /v1/tenants/psi/quota"]
 
 
@@ -409,16 +409,16 @@ def test_quiet_prints_the_id_alone(canton: Run, script: Script) -> None:
 
 @pytest.mark.parametrize("number", ["-3", "many", "1.5"])
 def test_a_quota_that_is_no_count_is_refused_in_words(canton: Run, script: Script, number: str) -> None:
-    ran = canton("quota", "set", "psi", "--nodes", number)
-    assert f"'{number}' is not a whole number from 0 to 999999999; write none for no limit" in ran.err
-    assert (ran.status, script.requests) == (2, [])
+    result = canton("quota", "set", "psi", "--nodes", number)
+    assert f"'{number}' is not a whole number from 0 to 999999999; write none for no limit" in result.err
+    assert (result.status, script.requests) == (2, [])
 
 
 def test_a_quota_is_set_against_the_version_that_was_read(canton: Run, script: Script) -> None:
-    look_ups(script)
+    answer_reads(script)
     script.on("PUT /v1/tenants/psi/quota", problem(412, "version-mismatch", "it moved"))
-    ran = canton("quota", "set", "psi", "--nodes", "9")
-    assert ran.status == 5
+    result = canton("quota", "set", "psi", "--nodes", "9")
+    assert result.status == 5
     assert script.last.headers["if-match"] == '"5"'
 
 
@@ -437,9 +437,9 @@ def test_a_member_is_removed_by_name(canton: Run, script: Script) -> None:
 
 def test_removing_what_nobody_gave_is_not_found(canton: Run, script: Script) -> None:
     script.on("GET /v1/bindings", items())
-    ran = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi", "--reason", "left")
-    assert (ran.status, ran.out) == (3, "")
-    assert "cscs:alice was not given the role tenant-admin in psi" in ran.err
+    result = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi", "--reason", "left")
+    assert (result.status, result.out) == (3, "")
+    assert "cscs:alice was not given the role tenant-admin in psi" in result.err
 
 
 class TestCanI:
@@ -448,15 +448,15 @@ class TestCanI:
     @pytest.mark.parametrize(("allowed", "status", "word"), [(True, 0, "yes"), (False, 4, "no")])
     def test_the_exit_code_answers(self, canton: Run, script: Script, allowed: bool, status: int, word: str) -> None:
         script.on("GET /v1/can-i", Reply(body=self.decision | {"allowed": allowed}))
-        ran = canton("can-i", "tenants", "delete", "--tenant", "psi")
-        assert ran == (status, f"{word}: it does not hold it (rule role:tenant-admin)\n", "")
+        result = canton("can-i", "tenants", "delete", "--tenant", "psi")
+        assert result == (status, f"{word}: it does not hold it (rule role:tenant-admin)\n", "")
         assert script.last.query == {"permission": "tenant.delete", "tenant": "psi"}
 
     def test_in_json(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/can-i", Reply(body=self.decision | {"allowed": False}))
-        ran = canton("can-i", "tenant", "delete", "-o", "json")
-        assert ran.status == 4
-        assert json.loads(ran.out) == self.decision | {"allowed": False}
+        result = canton("can-i", "tenant", "delete", "-o", "json")
+        assert result.status == 4
+        assert json.loads(result.out) == self.decision | {"allowed": False}
 
 
 class TestProblems:
@@ -478,26 +478,26 @@ class TestProblems:
         self, canton: Run, script: Script, status: int, code: str, exit_code: int
     ) -> None:
         script.on("GET /v1/tenants/psi", problem(status, code, "no such thing as \x1b[2Jpsi"))
-        ran = canton("tenant", "show", "psi")
-        assert (ran.status, ran.out) == (exit_code, "")
-        assert ran.err.startswith("canton: no such thing as \\x1b[2Jpsi")
+        result = canton("tenant", "show", "psi")
+        assert (result.status, result.out) == (exit_code, "")
+        assert result.err.startswith("canton: no such thing as \\x1b[2Jpsi")
 
     def test_nobody_there_is_8(self, canton: Run) -> None:
-        ran = canton("tenant", "list", "--server", "http://127.0.0.1:1")
-        assert ran.status == 8
-        assert "http://127.0.0.1:1 cannot be reached" in ran.err
+        result = canton("tenant", "list", "--server", "http://127.0.0.1:1")
+        assert result.status == 8
+        assert "http://127.0.0.1:1 cannot be reached" in result.err
 
     def test_a_web_page_is_not_canton(self, canton: Run, script: Script) -> None:
         script.version = ""
         script.on("GET /v1/tenants", Reply(raw=b"<html>", headers={"Content-Type": "text/html"}))
-        ran = canton("tenant", "list")
-        assert ran.status == 8
-        assert "not as Canton does (text/html)" in ran.err
+        result = canton("tenant", "list")
+        assert result.status == 8
+        assert "not as Canton does (text/html)" in result.err
 
     def test_no_server_says_what_to_do(self, canton: Run) -> None:
-        ran = canton("tenant", "list")
-        assert ran.status == 2
-        assert "canton login --server" in ran.err
+        result = canton("tenant", "list")
+        assert result.status == 2
+        assert "canton login --server" in result.err
 
 
 class TestApproval:
@@ -505,10 +505,10 @@ class TestApproval:
 
     def test_says_who_does_what_next(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", self.needed)
-        ran = canton("tenant", "delete", "psi", "--reason", "contract ended")
-        assert ran.status == 4
-        assert "a second person with the permission tenant.delete runs\n  canton approval approve ap_1" in ran.err
-        assert "canton tenant delete psi --reason 'contract ended' --approval ap_1" in ran.err
+        result = canton("tenant", "delete", "psi", "--reason", "contract ended")
+        assert result.status == 4
+        assert "a second person with the permission tenant.delete runs\n  canton approval approve ap_1" in result.err
+        assert "canton tenant delete psi --reason 'contract ended' --approval ap_1" in result.err
 
     def test_the_approval_goes_with_the_repeated_request(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", Reply(204))
@@ -526,9 +526,9 @@ class TestApproval:
         script.on("DELETE /v1/tenants/psi", self.needed)
         refused_approval = samples.approval("refused", decided_reason="not before Monday")
         script.on("GET /v1/approvals/ap_1", Reply(body=refused_approval))
-        ran = canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval")
-        assert ran.status == 4
-        assert "approval ap_1 is refused: not before Monday" in ran.err
+        result = canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval")
+        assert result.status == 4
+        assert "approval ap_1 is refused: not before Monday" in result.err
 
 
 class TestHabits:
@@ -558,8 +558,8 @@ class TestHabits:
             assert script.last.query["tenant"] == "psi"
         script.on("GET /v1/tenants", items(samples.tenant()))
         assert canton("-o", "name", "tenant", "list").out == "tenant/psi\n"
-        ran = canton("-o", "jsno", "tenant", "list")
-        assert ran.status == 2
+        result = canton("-o", "jsno", "tenant", "list")
+        assert result.status == 2
 
     def test_all_tenants_overrules_the_context(
         self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch
@@ -574,26 +574,26 @@ class TestHabits:
 class TestVerbosity:
     def test_says_requests_and_their_ids_on_stderr(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/tenants", items(samples.tenant()))
-        ran = canton("tenant", "list", "-q", "-v")
-        assert ran.out == "psi\n"
-        assert "GET /v1/tenants?limit=1000: 200 in " in ran.err
-        assert "request req-1" in ran.err
+        result = canton("tenant", "list", "-q", "-v")
+        assert result.out == "psi\n"
+        assert "GET /v1/tenants?limit=1000: 200 in " in result.err
+        assert "request req-1" in result.err
 
     def test_debug_shows_a_curl_line_without_the_token(self, canton: Run, script: Script) -> None:
         script.on("POST /v1/tenants", Reply(201, samples.tenant()))
-        ran = canton("tenant", "create", "psi", "--debug", "-vv")
-        assert f"curl -X POST {script.url}/v1/tenants" in ran.err
-        assert '--data-raw \'{"name": "psi"}\'' in ran.err
-        assert "Authorization: Bearer …" in ran.err
-        assert "secret-token" not in ran.err
+        result = canton("tenant", "create", "psi", "--debug", "-vv")
+        assert f"curl -X POST {script.url}/v1/tenants" in result.err
+        assert '--data-raw \'{"name": "psi"}\'' in result.err
+        assert "Authorization: Bearer …" in result.err
+        assert "secret-token" not in result.err
 
 
 class TestVersion:
     def test_of_both(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/version", Reply(body={"version": "0.2.0", "api": "v1", "login": None}))
-        ran = canton("version")
-        assert (ran.status, ran.err) == (0, "")
-        assert ran.out == f"client  {__version__}\nserver  0.2.0  {script.url}\n"
+        result = canton("version")
+        assert (result.status, result.err) == (0, "")
+        assert result.out == f"client  {__version__}\nserver  0.2.0  {script.url}\n"
         versions = json.loads(canton("version", "-o", "json").out)
         assert versions == {"client": __version__, "server": "0.2.0", "url": script.url}
 
@@ -609,21 +609,21 @@ class TestHelp:
         "command", [[], ["node"], ["nodes", "power"], ["node", "power", "on"], ["audit", "verify"]]
     )
     def test_is_what_help_says(self, canton: Run, command: list[str]) -> None:
-        ran = canton("help", *command)
-        assert ran.status == 0
-        assert ran.out.split("Usage:")[1].splitlines()[1:] == canton(*command, "--help").out.splitlines()[1:]
+        result = canton("help", *command)
+        assert result.status == 0
+        assert result.out.split("Usage:")[1].splitlines()[1:] == canton(*command, "--help").out.splitlines()[1:]
 
     def test_an_unknown_command_is_a_mistake(self, canton: Run) -> None:
-        ran = canton("help", "node", "pwoer")
-        assert ran.status == 2
-        assert ran.err == "canton: No such command 'pwoer'. Did you mean 'power'?\nTry: canton node --help\n"
+        result = canton("help", "node", "pwoer")
+        assert result.status == 2
+        assert result.err == "canton: No such command 'pwoer'. Did you mean 'power'?\nTry: canton node --help\n"
 
 
 def test_a_role_that_is_not_there_names_the_nearest(canton: Run, script: Script) -> None:
     script.on("GET /v1/roles", items(samples.role()))
-    ran = canton("role", "show", "auditr")
-    assert ran.status == 3
-    assert 'there is no role "auditr"; did you mean "auditor"?' in ran.err
+    result = canton("role", "show", "auditr")
+    assert result.status == 3
+    assert 'there is no role "auditr"; did you mean "auditor"?' in result.err
 
 
 def test_a_role_is_shown_with_its_permissions(canton: Run, script: Script) -> None:
@@ -640,13 +640,13 @@ def test_a_node_is_shown_by_its_number(canton: Run, script: Script) -> None:
 
 
 class TestSince:
-    """What happened lately, and the newest of it."""
+    """``--since`` and the newest events."""
 
     def test_the_newest_events_in_their_order(self, canton: Run, script: Script) -> None:
         later, earlier = samples.event("b", at="2026-11-15T23:07:22.000000Z"), samples.event("a")
         script.on("GET /v1/events", items(later, earlier))
-        ran = canton("event", "list", "--limit", "2", "-o", "csv", "-c", "kind", "--no-headers")
-        assert ran.out == "a\nb\n"
+        result = canton("event", "list", "--limit", "2", "-o", "csv", "-c", "kind", "--no-headers")
+        assert result.out == "a\nb\n"
         assert script.last.query["newest"] == "2"
 
     @pytest.mark.parametrize("noun", ["event", "audit", "operation"])
@@ -667,6 +667,6 @@ class TestSince:
 
     @pytest.mark.parametrize("when", ["yesterday", "2026-11-15T18:00:00", "1y", ""])
     def test_what_is_no_time_reaches_no_server(self, canton: Run, script: Script, when: str) -> None:
-        ran = canton("event", "list", "--since", when)
-        assert ran.status == 2
+        result = canton("event", "list", "--since", when)
+        assert result.status == 2
         assert script.requests == []

@@ -1,4 +1,4 @@
-"""Completion with the names of things: quick, cached, and quiet when there is no server."""
+"""Completion of names: fast, cached, and silent when there is no server."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from client.scripted_server import Script, items
 
 
 def complete(words: str, *options: str) -> tuple[list[str], str]:
-    """What bash is offered for the last word, and what was loaded for it if asked."""
+    """The completions that bash gets for the last word, and Python's standard error."""
     environment = {"_CANTON_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     command = [sys.executable, *options, "-m", "canton"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=os.environ | environment)
-    return [line.removeprefix("plain,") for line in ran.stdout.split()], ran.stderr
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=True, env=os.environ | environment
+    )
+    return [line.removeprefix("plain,") for line in result.stdout.split()], result.stderr
 
 
 @pytest.fixture
@@ -113,7 +115,7 @@ def test_the_line_of_the_docs_completes_in_bash(home: Path) -> None:
     line = "source <(canton completion bash)"
     assert line in page
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ran = subprocess.run(
+    result = subprocess.run(
         ["/bin/bash", "--norc", "-c", f"{line} && complete -p canton"],
         capture_output=True,
         text=True,
@@ -121,4 +123,4 @@ def test_the_line_of_the_docs_completes_in_bash(home: Path) -> None:
         check=True,
         env=os.environ | {"PATH": path},
     )
-    assert "_canton_completion canton" in ran.stdout
+    assert "_canton_completion canton" in result.stdout

@@ -11,7 +11,7 @@ from canton.cli.session import contexts
 from canton.cli.session import paths as places
 from canton.cli.session.session import Session
 from canton.client import credentials as keeping
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import Reply, Script, items
 
@@ -58,9 +58,9 @@ class TestOrder:
 
     @pytest.mark.usefixtures("context")
     def test_an_unknown_context_names_the_nearest(self, canton: Run) -> None:
-        ran = canton("whoami", "--context", "apls")
-        assert ran.status == 3
-        assert 'there is no context "apls"; did you mean "alps"? There are: alps' in ran.err
+        result = canton("whoami", "--context", "apls")
+        assert result.status == 3
+        assert 'there is no context "apls"; did you mean "alps"? There are: alps' in result.err
 
 
 class TestFile:
@@ -78,10 +78,10 @@ class TestFile:
     )
     def test_a_mistake_is_named_with_its_place(self, canton: Run, home: Path, text: str, message: str) -> None:
         path = user_file(home, text)
-        ran = canton("context", "list")
-        assert (ran.status, ran.out) == (2, "")
-        assert message in ran.err
-        assert str(path) in ran.err
+        result = canton("context", "list")
+        assert (result.status, result.out) == (2, "")
+        assert message in result.err
+        assert str(path) in result.err
 
     def test_editing_leaves_comments_and_the_rest_alone(self, home: Path) -> None:
         path = user_file(
@@ -106,16 +106,16 @@ class TestFile:
     def test_a_layout_it_does_not_understand_is_left_alone(self, canton: Run, home: Path) -> None:
         text = 'contexts = {a = {server = "https://a"}}\n'
         path = user_file(home, text)
-        ran = canton("context", "set", "a", "--tenant", "psi")
-        assert ran.status == 2
+        result = canton("context", "set", "a", "--tenant", "psi")
+        assert result.status == 2
         assert path.read_text() == text
 
     def test_what_only_looks_like_a_context_is_not_edited(self, canton: Run, home: Path) -> None:
         text = '[contexts.b]\nserver = """\n[contexts.a]\n"""\n'
         path = user_file(home, text)
-        ran = canton("context", "set", "a", "--server", "https://a")
-        assert ran.status == 2
-        assert "edit the file by hand" in ran.err
+        result = canton("context", "set", "a", "--server", "https://a")
+        assert result.status == 2
+        assert "edit the file by hand" in result.err
         assert path.read_text() == text
 
     def test_a_link_stays_a_link(self, home: Path) -> None:
@@ -156,9 +156,9 @@ class TestCommands:
 
     @pytest.mark.parametrize("server", ["foo", "https://", "ftp://a"])
     def test_a_server_must_be_one(self, canton: Run, home: Path, server: str) -> None:
-        ran = canton("context", "set", "bad", "--server", server)
-        assert ran.status == 2
-        assert "write it as https://canton.example.org" in ran.err
+        result = canton("context", "set", "bad", "--server", server)
+        assert result.status == 2
+        assert "write it as https://canton.example.org" in result.err
         assert not (home / "config").exists()
 
     @pytest.mark.parametrize("name", ["a b", "../x", "", "[x]", "a" * 64, "ä"])
@@ -168,9 +168,9 @@ class TestCommands:
 
     def test_the_system_s_context_is_not_ours_to_delete(self, canton: Run, home: Path) -> None:
         system_file(home, '[contexts.a]\nserver = "https://a"\n')
-        ran = canton("context", "delete", "a")
-        assert ran.status == 2
-        assert "which this command does not change" in ran.err
+        result = canton("context", "delete", "a")
+        assert result.status == 2
+        assert "which this command does not change" in result.err
 
     def test_the_file_holds_no_secret(
         self, canton: Run, context: Script, home: Path, monkeypatch: pytest.MonkeyPatch

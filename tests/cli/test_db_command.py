@@ -1,4 +1,4 @@
-"""``canton db``, as an operator meets it."""
+"""``canton db``, for an operator."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HEAD = migrate.head()
 
 @pytest.fixture
 def canton(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line; answers exit code, output and complaint."""
+    """Runs the command line; returns exit code, standard output and standard error."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["canton", *arguments])
         status = main()
         captured = capsys.readouterr()
-        # Which database it was is the matter of test_which_database.py.
+        # test_which_database.py tests the line that names the database.
         return status, captured.out, re.sub(r"\Adatabase .*, chosen by .*\n", "", captured.err)
 
     return run
@@ -103,7 +103,7 @@ def test_check_has_one_line_per_check(canton: Run, database: Database, database_
 
 
 def failures(canton: Run, url: str) -> dict[str, str]:
-    """What ``db check`` complains of."""
+    """The checks that ``db check`` reports as failed, with their messages."""
     status, out, _ = canton("db", "check", "--database", url)
     failed_checks = dict(re.findall(r"^FAILED  (.{14})(.*)$", out, re.MULTILINE))
     assert status == (1 if failed_checks else 0)
@@ -111,7 +111,7 @@ def failures(canton: Run, url: str) -> dict[str, str]:
 
 
 def test_check_finds_that_nothing_can_be_written(canton: Run, database: Database, database_url: str) -> None:
-    """As on a full disk, which all reads survive."""
+    """As on a full disk, on which reads still work."""
     refusal = "BEGIN SELECT RAISE (ABORT, 'full'); END"
     with database.write() as connection:
         if database.is_postgresql:
@@ -204,7 +204,7 @@ def test_check_says_that_nobody_answers_and_hides_the_password(canton: Run) -> N
 
 
 def test_check_waits_for_the_last_revisions(canton: Run, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the roll-out and the post revisions, the tables still have what those will remove."""
+    """Between the roll-out and the post revisions, the tables still have the columns that those remove."""
     monkeypatch.setattr(migrate, "require_current", lambda _database: ["0002_post_rest"])
     status, out, _ = canton("db", "check", "--database", database_url)
     assert status == 0
@@ -262,7 +262,7 @@ def test_no_command_prints_a_password(canton: Run, command: tuple[str, ...], sec
 
 
 def test_the_help_of_backup_says_how_to_restore_and_what_would_spoil_it(canton: Run) -> None:
-    """It is read when the database is gone; nothing else on the command line speaks of restoring."""
+    """A reader needs it when the database is lost; no other help text explains restoring."""
     assert "canton db backup --help" in canton("db", "--help")[1]
     help_text = " ".join(canton("db", "backup", "--help")[1].split())
     assert "stop every server and worker" in help_text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from canton.cli.commands import emulate
-from cli.running import Run
+from cli.command_result import Run
 
 CANTON = Path(sys.executable).with_name("canton")
 
@@ -26,6 +26,6 @@ def test_it_prints_and_returns_what_csm_emulator_does(arguments: list[str]) -> N
 
 def test_without_the_emulator_it_names_the_package_to_install(canton: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emulate, "EMULATOR", "no_such_emulator")
-    ran = canton("emulate", "psi")
-    assert ran.status == 1
-    assert "pip install 'canton[emulator]'" in ran.err
+    result = canton("emulate", "psi")
+    assert result.status == 1
+    assert "pip install 'canton[emulator]'" in result.err

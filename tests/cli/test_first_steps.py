@@ -1,4 +1,4 @@
-"""What a newcomer meets: a failed operation, a mistyped tenant, no role yet, a server that is down."""
+"""First problems of a new user: a failed operation, a mistyped tenant, no role yet, a server that is down."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from canton import __version__
 from canton.cli.session.follow import NEED_REASON
 from canton.client import credentials
 from canton.policy.permissions import PERMISSIONS
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import Reply, Script, items, problem
 
@@ -36,9 +36,9 @@ class TestAFailedOperation:
         assert canton("operation", verb, "op_1").err.splitlines()[-3:] == CHOICES
 
     def test_is_shown_with_its_first_cause(self, canton: Run) -> None:
-        ran = canton("operation", "show", "op_1")
-        assert ran.status == 0
-        assert "canton: the first of 2 failures: x1000c0s0b0n0: BMC 0 does not answer\n" in ran.err
+        result = canton("operation", "show", "op_1")
+        assert result.status == 0
+        assert "canton: the first of 2 failures: x1000c0s0b0n0: BMC 0 does not answer\n" in result.err
 
     def test_offers_only_what_is_possible(self, canton: Run, script: Script) -> None:
         attention = {**ATTENTION, "choices": ["retry", "abandon"]}
@@ -64,9 +64,9 @@ class TestATenantThatIsNotThere:
     @pytest.mark.parametrize("noun", ["node", "audit", "operation", "member", "event", "service-account"])
     @pytest.mark.parametrize("options", [[], ["-o", "json"]])
     def test_is_an_error_of_every_list(self, canton: Run, noun: str, options: list[str]) -> None:
-        ran = canton(noun, "list", "--tenant", "nosuch", *options)
-        assert (ran.status, ran.out) == (3, "")
-        assert 'there is no tenant "nosuch" that you may see' in ran.err
+        result = canton(noun, "list", "--tenant", "nosuch", *options)
+        assert (result.status, result.out) == (3, "")
+        assert 'there is no tenant "nosuch" that you may see' in result.err
 
     def test_is_an_error_in_a_selector(self, canton: Run) -> None:
         assert canton("node", "list", "--selector", "tenant=nosuch").status == 3
@@ -84,9 +84,9 @@ class TestWithoutARole:
     @pytest.mark.parametrize("noun", ["node", "tenant", "site", "role", "quota", "plan", "approval"])
     def test_an_empty_list_says_why(self, canton: Run, script: Script, noun: str) -> None:
         script.on(f"GET /v1/{'tenant' if noun == 'quota' else noun}s", items())
-        ran = canton(noun, "list")
-        assert (ran.status, ran.out) == (0, "")
-        assert NO_ROLE in ran.err
+        result = canton(noun, "list")
+        assert (result.status, result.out) == (0, "")
+        assert NO_ROLE in result.err
 
     def test_whoami_says_whom_to_ask(self, canton: Run) -> None:
         assert NO_ROLE in canton("whoami").err
@@ -94,16 +94,16 @@ class TestWithoutARole:
     def test_an_applied_file_is_refused_for_the_true_reason(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/roles", items())
         text = "tenants: [{name: psi, members: [{subject: 'cscs:bob', role: tenant-admin}]}]"
-        ran = canton("apply", "-f", "-", stdin=text)
-        assert ran.status == 4
-        assert "there is no role" not in ran.err
-        assert "you may not read roles" in ran.err
+        result = canton("apply", "-f", "-", stdin=text)
+        assert result.status == 4
+        assert "there is no role" not in result.err
+        assert "you may not read roles" in result.err
 
 
 def test_the_version_of_the_client_needs_no_server(canton: Run) -> None:
-    ran = canton("version", "--server", "http://127.0.0.1:9")
-    assert (ran.status, ran.out) == (8, f"client  {__version__}\n")
-    assert "127.0.0.1:9" in ran.err
+    result = canton("version", "--server", "http://127.0.0.1:9")
+    assert (result.status, result.out) == (8, f"client  {__version__}\n")
+    assert "127.0.0.1:9" in result.err
 
 
 class TestAQuotaWithoutLimit:
@@ -112,9 +112,9 @@ class TestAQuotaWithoutLimit:
         assert "nodes:                  no limit\n" in canton("quota", "show", "psi").out
 
     def test_is_explained(self, canton: Run) -> None:
-        ran = canton("quota", "set", "psi", "--nodes", "unlimited")
-        assert ran.status == 2
-        assert "write none for no limit" in ran.err
+        result = canton("quota", "set", "psi", "--nodes", "unlimited")
+        assert result.status == 2
+        assert "write none for no limit" in result.err
         assert canton("quota", "set", "--help").out.count("none: no limit") == 3
 
 
@@ -135,9 +135,9 @@ def test_a_mistake_that_many_rows_share_is_named_once(canton: Run, script: Scrip
     wrong = [{"row": n, "what": 'there is no tenant "psi"; create it first'} for n in range(1, 101)]
     script.on("POST /v1/nodes/import", problem(409, "conflict", "rows are wrong", rows=wrong, count=140))
     text = "xname,tenant\n" + "".join(f"x1000c0s{n}b0n0,psi\n" for n in range(140))
-    ran = canton("node", "import", "-", "--site", "alps", stdin=text)
-    assert ran.status == 5
-    assert ran.err.splitlines()[1:] == [
+    result = canton("node", "import", "-", "--site", "alps", stdin=text)
+    assert result.status == 5
+    assert result.err.splitlines()[1:] == [
         '  <stdin>, lines 2-101: there is no tenant "psi"; create it first',
         "  and 40 more rows",
     ]
@@ -205,17 +205,17 @@ class TestARefusalInTheWordsOfTheCommandLine:
         self, canton: Run, script: Script, line: str, request_line: str, reply: Reply, message: str
     ) -> None:
         script.on(request_line, reply)
-        ran = canton(*line.split())
-        assert (ran.status, ran.err) == (2, f"canton: {message}\n")
+        result = canton(*line.split())
+        assert (result.status, result.err) == (2, f"canton: {message}\n")
 
     def test_names_the_variable_that_holds_the_token(
         self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CANTON_TOKEN", "abc")
         script.on("GET /v1/whoami", problem(401, "token-invalid", "the token is not a signed JWT"))
-        ran = canton("whoami")
-        assert ran.status == 4
-        assert ran.err == "canton: the token is not a signed JWT; the token comes from CANTON_TOKEN\n"
+        result = canton("whoami")
+        assert result.status == 4
+        assert result.err == "canton: the token is not a signed JWT; the token comes from CANTON_TOKEN\n"
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ class TestARefusalInTheWordsOfTheCommandLine:
     ],
 )
 def test_a_mistyped_command_is_answered_with_the_one_that_is_meant(canton: Run, typed: str, message: str) -> None:
-    ran = canton(*typed.split())
-    assert ran.status == 2
-    assert ran.err.startswith(f"canton: {message}\n")
+    result = canton(*typed.split())
+    assert result.status == 2
+    assert result.err.startswith(f"canton: {message}\n")
 
 
 def test_https_to_a_plain_server_says_so(canton: Run, script: Script) -> None:
-    ran = canton("whoami", "--server", script.url.replace("http:", "https:"))
-    assert ran.status == 8
-    assert f"the server does not speak TLS there; try {script.url}\n" in ran.err
+    result = canton("whoami", "--server", script.url.replace("http:", "https:"))
+    assert result.status == 8
+    assert f"the server does not speak TLS there; try {script.url}\n" in result.err

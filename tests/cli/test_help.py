@@ -1,4 +1,4 @@
-"""Help reads like a manual, costs no import, and points to the nearest command."""
+"""Help has examples, imports nothing heavy, and suggests the nearest command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from canton.cli.main import COMMANDS, main, root
 from canton.cli.output.command_pages import all_pages
 from canton.policy.permissions import PERMISSIONS
 
-# What the command line must not load to say what it can do.
+# Modules that help must not import.
 HEAVY = (
     *("sqlalchemy", "alembic", "psycopg", "fastapi", "pydantic", "yaml", "http", "ssl"),
     *("canton.store", "canton.operations", "canton.admin", "canton.domain", "canton.client", "canton.api"),
@@ -125,10 +125,12 @@ def test_an_unknown_command_suggests_the_nearest(
 )
 def test_asking_what_there_is_loads_nothing_heavy(arguments: list[str], environment: dict[str, str]) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "canton", *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=os.environ | environment)
-    loaded = {line.split("|")[-1].strip() for line in ran.stderr.splitlines()}
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=os.environ | environment
+    )
+    loaded = {line.split("|")[-1].strip() for line in result.stderr.splitlines()}
     assert "canton.cli.main" in loaded
-    assert ran.stdout
+    assert result.stdout
     assert not {name for name in loaded if name.startswith(HEAVY)} | loaded & {"canton.cli.commands.nodeset"}
 
 
@@ -151,8 +153,8 @@ def test_completion_offers_commands_and_options() -> None:
 @pytest.mark.parametrize("arguments", [["nodeset", "count", "n[1-3]"], ["nodeset", "--help"]])
 def test_an_offline_command_loads_no_database(arguments: list[str]) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "canton", *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    loaded = {line.split("|")[-1].strip() for line in ran.stderr.splitlines()}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    loaded = {line.split("|")[-1].strip() for line in result.stderr.splitlines()}
     assert not {name for name in loaded if name.startswith(HEAVY) and not name.startswith("canton.domain")}
 
 
@@ -161,7 +163,7 @@ REFERENCE = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text(enco
 
 @pytest.mark.parametrize("page", list(PAGES), ids=" ".join)
 def test_every_command_and_flag_is_in_the_reference(page: tuple[str, ...]) -> None:
-    """By what help prints, not by what draws the reference."""
+    """Compared with the output of help, not with the code that writes the reference."""
     title = f"`{' '.join(('canton', *page))}`\n"
     assert title in REFERENCE, "run: make docs"
     _, _, section = REFERENCE.partition(f"# {title}")

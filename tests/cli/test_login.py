@@ -15,7 +15,7 @@ import pytest
 
 from canton.cli.session import paths as places
 from canton.client import credentials as keeping
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import RecordedRequest, Reply, Script, problem
 
@@ -40,12 +40,12 @@ def issuer(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
 
 
 def test_by_device_code(canton: Run, issuer: Script, home: Path) -> None:
-    ran = canton("login", "--server", issuer.url)
-    assert (ran.status, ran.out) == (0, "")
-    assert "WDJB-MJHT" in ran.err
-    assert f"{issuer.url}/device" in ran.err
-    assert f"logged in to {issuer.url} as cscs:alice, context 127" in ran.err
-    assert "fresh" not in ran.err
+    result = canton("login", "--server", issuer.url)
+    assert (result.status, result.out) == (0, "")
+    assert "WDJB-MJHT" in result.err
+    assert f"{issuer.url}/device" in result.err
+    assert f"logged in to {issuer.url} as cscs:alice, context 127" in result.err
+    assert "fresh" not in result.err
     assert canton("context", "show", "-q").out == "127\n"
     [credentials_file] = (home / "state/canton/credentials").glob("*.json")
     assert json.loads(credentials_file.read_text())["refresh_token"] == "r1"  # noqa: S105
@@ -69,9 +69,9 @@ def test_a_login_to_another_context_than_the_current_one_says_how_to_use_it(cant
 
 def test_a_refused_login_keeps_nothing(canton: Run, issuer: Script, home: Path) -> None:
     issuer.on("POST /issuer/token", Reply(400, {"error": "access_denied", "error_description": "no\x1b[2J"}))
-    ran = canton("login", "--server", issuer.url)
-    assert ran.status == 4
-    assert "refused: no\\x1b[2J" in ran.err
+    result = canton("login", "--server", issuer.url)
+    assert result.status == 4
+    assert "refused: no\\x1b[2J" in result.err
     assert not (home / "state").exists()
 
 
@@ -105,8 +105,8 @@ def test_by_browser_with_pkce(canton: Run, issuer: Script, monkeypatch: pytest.M
 
     monkeypatch.setattr("webbrowser.open", browse)
     issuer.on("POST /issuer/token", redeemed)
-    ran = canton("login", "--web", "--server", issuer.url)
-    assert ran.status == 0, ran.err
+    result = canton("login", "--web", "--server", issuer.url)
+    assert result.status == 0, result.err
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/callback", authorization["redirect_uri"])
     assert authorization["code_challenge_method"] == "S256"
     assert len(authorization["verifier"]) == 43
@@ -133,9 +133,9 @@ class TestLogout:
     def test_works_without_the_issuer(self, canton: Run, issuer: Script, home: Path) -> None:
         canton("login", "--server", issuer.url)
         issuer.on("POST /issuer/revocation", Reply(500))
-        ran = canton("logout")
-        assert ran.status == 0
-        assert "could not be revoked" in ran.err
+        result = canton("logout")
+        assert result.status == 0
+        assert "could not be revoked" in result.err
         assert list((home / "state/canton/credentials").glob("*.json")) == []
 
 
@@ -158,9 +158,9 @@ def test_a_login_that_others_could_read_is_refused_and_can_be_left(canton: Run, 
     canton("login", "--server", issuer.url)
     path = places.credentials() / "127.json"
     path.chmod(0o644)
-    ran = canton("whoami")
-    assert ran.status == 4
-    assert "can be read by others (mode 0644)" in ran.err
+    result = canton("whoami")
+    assert result.status == 4
+    assert "can be read by others (mode 0644)" in result.err
     assert canton("logout").status == 0
     assert not path.exists()
 
@@ -175,9 +175,9 @@ def test_a_login_that_cannot_be_used_is_left_in_its_own_context(
     path = places.credentials() / "other.json"
     path.write_text(content)
     path.chmod(mode)
-    ran = canton("node", "list", "--context", "other")
-    assert ran.status == 4
-    assert "log in again: canton logout --context other && canton login --context other\n" in ran.err
+    result = canton("node", "list", "--context", "other")
+    assert result.status == 4
+    assert "log in again: canton logout --context other && canton login --context other\n" in result.err
 
 
 def test_a_login_is_renewed_when_it_runs_out(canton: Run, issuer: Script) -> None:
@@ -191,9 +191,9 @@ def test_a_login_is_renewed_when_it_runs_out(canton: Run, issuer: Script) -> Non
     assert issuer.last.headers["authorization"] == "Bearer second"
     issuer.on("POST /issuer/token", Reply(400, {"error": "invalid_grant"}))
     keeping.write(path, {**stored_login, "expires_at": time.time() - 1})
-    ran = canton("whoami")
-    assert ran.status == 4
-    assert "log in again: canton login" in ran.err
+    result = canton("whoami")
+    assert result.status == 4
+    assert "log in again: canton login" in result.err
 
 
 def test_a_context_that_was_pointed_elsewhere_does_not_take_its_token_there(canton: Run, issuer: Script) -> None:
@@ -202,9 +202,9 @@ def test_a_context_that_was_pointed_elsewhere_does_not_take_its_token_there(cant
     requests_before = len(issuer.requests)
     elsewhere = issuer.url.replace("127.0.0.1", "localhost")
     canton("context", "set", "work", "--server", elsewhere)
-    ran = canton("whoami", "--context", "work")
-    assert (ran.status, len(issuer.requests)) == (4, requests_before)
-    assert f"is for {issuer.url} and not for {elsewhere}" in ran.err
+    result = canton("whoami", "--context", "work")
+    assert (result.status, len(issuer.requests)) == (4, requests_before)
+    assert f"is for {issuer.url} and not for {elsewhere}" in result.err
 
 
 def test_a_token_of_the_environment_is_never_shown(
@@ -213,8 +213,8 @@ def test_a_token_of_the_environment_is_never_shown(
     monkeypatch.setenv("CANTON_TOKEN", "s3cret\r\n")
     assert canton("whoami", "-q", "--server", issuer.url).out == "cscs:alice\n"
     monkeypatch.setenv("CANTON_TOKEN", "s3cret\rX")
-    ran = canton("whoami", "--server", issuer.url)
-    assert (ran.status, "s3cret" in ran.err) == (4, False)
+    result = canton("whoami", "--server", issuer.url)
+    assert (result.status, "s3cret" in result.err) == (4, False)
 
 
 def test_what_an_issuer_calls_a_code_is_one_short_line(canton: Run, issuer: Script) -> None:

@@ -1,4 +1,4 @@
-"""What is mistyped is refused with what happened, to what, and what helps; nothing is sent."""
+"""A mistyped command is refused with what is wrong, where, and what helps; no request is sent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import Run
+from cli.command_result import Run
 from client.scripted_server import Script
 
 ZONE = "'2027-01-31' has no time of day; write 2027-01-31T18:00Z, in UTC"
@@ -35,9 +35,9 @@ ZONE = "'2027-01-31' has no time of day; write 2027-01-31T18:00Z, in UTC"
     ],
 )
 def test_a_mistake_is_named_with_what_helps(canton: Run, script: Script, command: str, complaint: str) -> None:
-    ran = canton(*command.split())
-    assert (ran.status, script.lines()) == (2, [])
-    assert complaint in ran.err
+    result = canton(*command.split())
+    assert (result.status, script.lines()) == (2, [])
+    assert complaint in result.err
 
 
 def test_the_time_that_a_refusal_tells_to_write_is_taken(canton: Run, script: Script) -> None:
@@ -51,19 +51,19 @@ class TestADatabase:
         self, canton: Run, monkeypatch: pytest.MonkeyPatch, command: str
     ) -> None:
         monkeypatch.setenv("CANTON_DATABASE", "postgresql://canton@127.0.0.1:1/canton")
-        ran = canton(*command.split())
-        assert ran.status in (1, 8)
-        assert "the database cannot be reached; try again;" in ran.out + ran.err
-        assert "Connection refused" in ran.out + ran.err
-        assert "canton db check" not in ran.out + ran.err
+        result = canton(*command.split())
+        assert result.status in (1, 8)
+        assert "the database cannot be reached; try again;" in result.out + result.err
+        assert "Connection refused" in result.out + result.err
+        assert "canton db check" not in result.out + result.err
 
     def test_that_is_a_folder_cannot_be_reached(self, canton: Run, tmp_path: Path) -> None:
-        ran = canton("db", "upgrade", "--database", f"sqlite:///{tmp_path}")
-        assert (ran.status, "the database cannot be reached" in ran.err) == (8, True)
+        result = canton("db", "upgrade", "--database", f"sqlite:///{tmp_path}")
+        assert (result.status, "the database cannot be reached" in result.err) == (8, True)
 
     def test_that_cannot_be_made_is_no_unexpected_error(self, canton: Run, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         path = tmp_path / "file" / "canton.db"
-        ran = canton("db", "upgrade", "--database", f"sqlite:///{path}")
-        assert ran.status == 2
-        assert f"canton: cannot create {path.parent} for the database {path}: File exists; name a file in" in ran.err
+        result = canton("db", "upgrade", "--database", f"sqlite:///{path}")
+        assert result.status == 2
+        assert f"canton: cannot create {path.parent} for the database {path}: File exists; name a file in" in result.err

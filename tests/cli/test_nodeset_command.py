@@ -1,4 +1,4 @@
-"""``canton nodeset`` and the manners of the command line: data on stdout, words on stderr, exit codes from the tree."""
+"""``canton nodeset`` and the command line's rules: data on stdout, messages on stderr, exit codes of the error tree."""
 
 from __future__ import annotations
 

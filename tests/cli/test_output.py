@@ -1,4 +1,4 @@
-"""Formats, columns, folding, and text from elsewhere that must do no harm."""
+"""Formats, columns, folding, and foreign text that must not control the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from canton.cli.output.formats import Column, as_csv, as_json, as_yaml
 from canton.cli.output.table import ago
 from canton.domain.nodeset.nodeset import expand
 from canton.domain.terminal_text import harmless, is_harmless, json_escaped
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import Reply, Script, items
 
@@ -64,7 +64,7 @@ def test_every_control_is_known() -> None:
 
 
 def acts(char: str) -> bool:
-    """By what Unicode says of it: controls, ends of lines, half characters, and what turns the direction of writing."""
+    """Whether Unicode gives the character an effect: controls, line ends, surrogates, and changes of direction."""
     turns = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
     if char in "\t\n":
         return False
@@ -84,11 +84,11 @@ EVIL = "psi\x1b]0;owned\x07 \x9b31m \u202etxt.exe\r\nsecond\tline"
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name"])
 def test_a_description_cannot_drive_the_terminal(canton: Run, script: Script, output: str) -> None:
     script.on("GET /v1/tenants", items(samples.tenant(description=EVIL, name="psi\x1b[2J")))
-    ran = canton("tenant", "list", "-o", output)
-    assert is_harmless(ran.out)
-    assert "psi" in ran.out
+    result = canton("tenant", "list", "-o", output)
+    assert is_harmless(result.out)
+    assert "psi" in result.out
     if output in ("table", "wide"):
-        assert len(ran.out.splitlines()) == 2
+        assert len(result.out.splitlines()) == 2
 
 
 class TestFormats:
@@ -119,9 +119,9 @@ class TestFormats:
         assert yaml.safe_load(canton("tenant", "list", "-o", "yaml").out)["items"][0] == samples.tenant("psi")
 
     def test_an_unknown_column_names_the_nearest(self, canton: Run, script: Script) -> None:
-        ran = canton("tenant", "list", "-c", "nmae")
-        assert ran.status == 2
-        assert 'tenant has no column "nmae"; did you mean "name"? It has: name, state' in ran.err
+        result = canton("tenant", "list", "-c", "nmae")
+        assert result.status == 2
+        assert 'tenant has no column "nmae"; did you mean "name"? It has: name, state' in result.err
         assert script.requests == []
 
     def test_an_empty_list_prints_nothing_and_says_so(self, canton: Run, script: Script) -> None:

@@ -1,4 +1,4 @@
-"""``canton serve`` and ``canton worker`` as processes: they start, stop, and outlive what happens to them."""
+"""``canton serve`` and ``canton worker`` as processes: they start, stop, and survive faults."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ class Server:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
     def workers(self) -> list[int]:
-        """The pids of the workers that have started, oldest first: a worker's name holds it."""
+        """The pids of the workers that have started, oldest first; a worker's name contains its pid."""
         names = [line["event"].split() for line in self.lines() if line["logger"] == "canton.worker"]
         return [int(words[1].split("-")[-2]) for words in names if words[-1] == "started"]
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Well before it would give up waiting for what is under way."""
+        """Stop the process; it must end well before its limit for requests under way."""
         self.process.send_signal(number)
         return self.process.wait(30)
 
@@ -148,7 +148,7 @@ def follow(server: Server) -> tuple[HTTPConnection, HTTPResponse]:
 
 
 def begin_upload(server: Server) -> HTTPConnection:
-    """A request that is under way until its body is complete."""
+    """Start a request that stays under way until its body is complete."""
     connection = server.connect()
     connection.putrequest("POST", "/v1/tenants")
     for name, value in {
@@ -419,7 +419,7 @@ def test_what_is_wrong_is_said_before_anything_starts(
 ) -> None:
     if command == "worker" and ("listen" in message or "tenant.delete" in message):
         return
-    ran = subprocess.run(
+    result = subprocess.run(
         [*CANTON, command, "--config", str(config)],
         capture_output=True,
         text=True,
@@ -427,9 +427,9 @@ def test_what_is_wrong_is_said_before_anything_starts(
         check=False,
         env=os.environ | environment,
     )
-    assert (ran.returncode, ran.stdout) == (status, "")
-    assert message in ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert (result.returncode, result.stdout) == (status, "")
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_settings_shows_values_origins_and_no_password(config: Path) -> None:

@@ -18,13 +18,13 @@ from canton.admin import dev
 from canton.domain.errors import InvalidSetting
 from canton.settings.loading import Flags
 from demo import browser
-from free_ports import in_a_row
+from free_ports import first_free_port
 
 CANTON = Path(sys.executable).with_name("canton")
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Nothing of the machine's. The virtual environment is not active, as in another terminal."""
+    """No variables of the machine. The virtual environment is not active, as in a new terminal."""
     return {"HOME": str(home), "PATH": "/usr/bin:/bin"}
 
 
@@ -39,11 +39,11 @@ class DevServer:
         return (self.home / "serve.log").read_text()
 
     def steps(self) -> list[str]:
-        """The commands that it prints, with spaces before them."""
+        """The commands that the server prints, which are indented."""
         return re.findall(rf"^  ({re.escape(str(CANTON))} .*)$", self.text, re.MULTILINE)
 
     def run(self, command: str) -> str:
-        ran = subprocess.run(
+        result = subprocess.run(
             ["/bin/sh", "-c", command],
             env=environment(self.home),
             capture_output=True,
@@ -51,8 +51,8 @@ class DevServer:
             timeout=60,
             check=False,
         )
-        assert ran.returncode == 0, (command, ran.stderr)
-        return ran.stdout + ran.stderr
+        assert result.returncode == 0, (command, result.stderr)
+        return result.stdout + result.stderr
 
     def log_in(self, command: str, password: str) -> None:
         with subprocess.Popen(
@@ -91,7 +91,7 @@ def test_from_nothing_to_a_node_that_is_on_and_again(tmp_path: Path) -> None:
     home = tmp_path / "a home with spaces"
     home.mkdir()
     folder = home / ".local/state/canton/dev"
-    port = in_a_row(1)
+    port = first_free_port(1)
     with serving(home, port) as server:
         password = re.search(r"^  password  (\S+)$", server.text, re.MULTILINE)
         assert password, server.text
@@ -128,7 +128,7 @@ def test_a_site_that_cannot_be_reached_stops_nothing_at_the_others(tmp_path: Pat
             '[sites.alps]\npower = "csm"\nurl = "https://127.0.0.1:9"\nclient_id = "admin-client"\n'
             f'ca = "{ca}"\nsecret_file = "{secret}"\n'
         )
-    with serving(tmp_path, in_a_row(1)) as server:
+    with serving(tmp_path, first_free_port(1)) as server:
         password = re.search(r"^  password  (\S+)$", server.text, re.MULTILINE)
         assert password, server.text
         login, *steps = server.steps()
@@ -142,7 +142,7 @@ def test_a_site_that_cannot_be_reached_stops_nothing_at_the_others(tmp_path: Pat
             f"printf '{rows}' | canton node import --site alps --reason test - && "
             "canton node power on x2000c0s0b0n0 --reason test --no-wait"
         )
-        # Four looks, seconds apart, before a person is asked.
+        # The engine reads the node four times, seconds apart, before the operation needs attention.
         waited = server.run(f"{CANTON} operation wait $({CANTON} operation list -q --node x2000c0s0b0n0) || true")
         assert "the power service of site alps cannot be set up; the provider has to look" in waited
         assert str(ca) not in waited
@@ -186,7 +186,7 @@ def _content(path: Path) -> bytes:
 def test_dev_is_refused_beyond_this_machine_and_beside_another_server(
     tmp_path: Path, arguments: list[str], variables: dict[str, str], message: str
 ) -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         [CANTON, "serve", "--dev", *arguments],
         env=environment(tmp_path) | variables,
         cwd=tmp_path,
@@ -195,9 +195,9 @@ def test_dev_is_refused_beyond_this_machine_and_beside_another_server(
         timeout=30,
         check=False,
     )
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert message in ran.stderr
-    assert "password  " not in ran.stderr
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert "password  " not in result.stderr
 
 
 def test_dev_is_refused_where_a_server_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,9 +209,9 @@ def test_dev_is_refused_where_a_server_is_configured(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("command", [["serve", "--listen", "127.0.0.1:0"], ["settings", "--check"]])
 def test_a_server_without_an_issuer_is_refused(tmp_path: Path, command: list[str]) -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         [CANTON, *command], env=environment(tmp_path), capture_output=True, text=True, timeout=30, check=False
     )
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "no issuer is configured" in ran.stderr
-    assert "canton serve --dev" in ran.stderr
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "no issuer is configured" in result.stderr
+    assert "canton serve --dev" in result.stderr

@@ -1,4 +1,4 @@
-"""Standard output that is closed, full or not read: a plain message, an exit code, and no trace of Python."""
+"""Standard output that is closed, full or not read: a plain message, an exit code, and no traceback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FULL = (
 
 def shell(command: str, tmp_path: Path, **variables: str) -> tuple[int, str]:
     environment = os.environ | {"PATH": f"{FOLDER}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)} | variables
-    ran = subprocess.run(
+    result = subprocess.run(
         ["/bin/bash", "-o", "pipefail", "-c", command],
         env=environment,
         capture_output=True,
@@ -30,8 +30,8 @@ def shell(command: str, tmp_path: Path, **variables: str) -> tuple[int, str]:
         timeout=60,
         check=False,
     )
-    assert ran.stdout == ""
-    return ran.returncode, ran.stderr
+    assert result.stdout == ""
+    return result.returncode, result.stderr
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

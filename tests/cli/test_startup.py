@@ -1,4 +1,4 @@
-"""Start-up is a feature: a command loads what it needs. The CPU it takes is measured by ``make bench``."""
+"""A command imports only what it needs. ``make bench`` measures the CPU time of a start."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ RARELY = (
 
 def loaded(*arguments: str) -> set[str]:
     command = [sys.executable, "-X", "importtime", "-m", "canton", *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    return {line.split("|")[-1].strip() for line in ran.stderr.splitlines()}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return {line.split("|")[-1].strip() for line in result.stderr.splitlines()}
 
 
 def test_a_list_of_nodes_loads_little(script: Script) -> None:

@@ -22,7 +22,7 @@ CANTON = str(Path(sys.executable).with_name("canton"))
 
 
 class Terminal:
-    """A command with a terminal of its own."""
+    """A command on a pseudo-terminal of its own."""
 
     def __init__(self, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
         self._master, slave = pty.openpty()
@@ -44,7 +44,7 @@ class Terminal:
         os.write(self._master, f"{line}\n".encode())
 
     def interrupt(self) -> None:
-        """Ctrl-C, pressed again if nothing comes of it: a signal just before a read waits for the read to end."""
+        """Press Ctrl-C, repeatedly until it has an effect: a signal just before a read waits for the read to end."""
         for _ in range(10):
             self.process.send_signal(signal.SIGINT)
             try:
@@ -163,7 +163,7 @@ class TestQuestions:
         assert script.lines() == ["GET /v1/operations/op_1"]
 
     def test_who_approves_is_asked_about_what_the_request_holds(self, terminal: Open, script: Script) -> None:
-        """The reason is its author's: it may speak of a viewer where the body makes an administrator."""
+        """The author wrote the reason: it may mention a viewer where the body makes an administrator."""
         body = {"subject": "cscs:eve", "role": "provider-admin", "tenant": None}
         query = {"permission": "member.grant", "method": "POST", "path": "/v1/bindings", "reason": "a viewer"}
         script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval(**query, body=body)))
@@ -315,10 +315,10 @@ def test_ctrl_c_during_start_leaves_no_traceback(tmp_path: Path) -> None:
     """A module that is imported early interrupts the process, as Ctrl-C at that moment would."""
     (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     command = [sys.executable, "-m", "canton", "node", "list"]
-    ran = subprocess.run(
+    result = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=60, check=False
     )
-    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
+    assert (result.returncode, result.stdout, result.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_a_reader_that_goes_away_is_no_error(script: Script) -> None:

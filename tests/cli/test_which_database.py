@@ -1,4 +1,4 @@
-"""Every command on the server looks at the database that the server has, and says which and why."""
+"""Every command on the server's machine uses the server's database, and says which one and why."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def config(tmp_path: Path) -> str:
 def test_what_a_refusal_says_to_run_leads_to_the_same_database(
     canton: Run, config: str, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """The default database is there and current: the hint without options would say that nothing is to do."""
+    """The default database exists and is current: the hint without options would report nothing to do."""
     assert canton("db", "upgrade")[0] == 0
     status, _, complaint = canton(*command, "--config", config)
     assert status != 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import Reply, Script, items
 from client.test_samples import check_sample
@@ -146,9 +146,9 @@ def test_a_row_is_an_object_of_the_api(line: str) -> None:
 def test_a_default_table_fits(canton: Run, script: Script, line: str) -> None:
     path, _, item = LISTS[line]
     script.on(f"GET {path}", items(item))
-    ran = canton(*line.split())
-    assert ran.status == 0, ran.err
-    assert max(len(row) for row in ran.out.splitlines()) <= 100, ran.out
+    result = canton(*line.split())
+    assert result.status == 0, result.err
+    assert max(len(row) for row in result.out.splitlines()) <= 100, result.out
 
 
 def test_a_list_of_quotas_fits(canton: Run, script: Script) -> None:
@@ -156,14 +156,14 @@ def test_a_list_of_quotas_fits(canton: Run, script: Script) -> None:
     quota = samples.quota(tenant=TENANT, nodes=2048, open_operations=64, used=used)
     script.on("GET /v1/tenants", items({**LISTS["tenant list"][2]}))
     script.on(f"GET /v1/tenants/{TENANT}/quota", Reply(body=quota))
-    ran = canton("quota", "list")
-    head, row = ran.out.splitlines()
+    result = canton("quota", "list")
+    head, row = result.out.splitlines()
     assert row.split() == [TENANT, "2048", "1024", "64", "8"]
     assert len(head) <= 100
 
 
 def test_every_default_list_is_here() -> None:
-    """A new list has to fit as well: the pages of the reference name all there are."""
+    """Every list in the reference has a test here, so that a new list is tested too."""
     reference = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
     every = {line.removeprefix("## `canton ").rstrip("`") for line in reference.splitlines() if line.startswith("## `")}
     lists = {name for name in every if name.endswith(" list")}
@@ -190,12 +190,12 @@ def test_who_and_why_is_a_dash_where_the_server_withholds_it(canton: Run, script
 def test_failures_are_sentences(canton: Run, script: Script) -> None:
     script.on("GET /v1/operations/op_1/steps", items(LISTS["operation show op_1 --steps"][2]))
     script.on("GET /v1/operations/op_1", Reply(body={**LISTS["operation list"][2], "id": "op_1"}))
-    ran = canton("operation", "wait", "op_1")
-    assert ran.status == 1
-    assert f"  x1000c7s7b1n1: {ERROR['message']}\n" in ran.err
-    assert "  24 of 1024 steps failed\n" in ran.err
-    assert "code=" not in ran.err + canton("operation", "show", "op_1", "--steps", "-o", "wide").out
-    assert "choices=" not in ran.err + canton("operation", "show", "op_1").out
+    result = canton("operation", "wait", "op_1")
+    assert result.status == 1
+    assert f"  x1000c7s7b1n1: {ERROR['message']}\n" in result.err
+    assert "  24 of 1024 steps failed\n" in result.err
+    assert "code=" not in result.err + canton("operation", "show", "op_1", "--steps", "-o", "wide").out
+    assert "choices=" not in result.err + canton("operation", "show", "op_1").out
 
 
 def test_the_audit_shows_how_it_ended(canton: Run, script: Script) -> None:

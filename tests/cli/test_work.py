@@ -1,4 +1,4 @@
-"""Work that takes time: plans, waiting, partial failure; sets of nodes on the command line; import; watching."""
+"""Operations: plans, waiting, partial failure; sets of nodes on the command line; import; watching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from canton.cli.session import follow
 from canton.client import events as streams
 from canton.client import nodes as machine
-from cli.running import Run
+from cli.command_result import Run
 from client import samples
 from client.scripted_server import Reply, Script, items, problem
 
@@ -52,11 +52,11 @@ class TestWaiting:
         error = {"code": "permanent-failure", "message": "BMC says\x1b[2J no"}
         steps = [samples.step(1, "x1000c0s0b0n0"), samples.step(2, "x1000c0s0b0n1", "failed", error=error)]
         story(script, ("needs_attention", 1), steps=steps, failed=1)
-        ran = canton(*POWER, "--wait")
-        assert (ran.status, ran.out) == (7, "x1000c0s0b0n0: done\nx1000c0s0b0n1: failed\n")
-        assert "canton: failed: x1000c0s0b0n1\n" in ran.err
-        assert "BMC says\\x1b[2J no" in ran.err
-        assert "canton operation retry op_1" in ran.err
+        result = canton(*POWER, "--wait")
+        assert (result.status, result.out) == (7, "x1000c0s0b0n0: done\nx1000c0s0b0n1: failed\n")
+        assert "canton: failed: x1000c0s0b0n1\n" in result.err
+        assert "BMC says\\x1b[2J no" in result.err
+        assert "canton operation retry op_1" in result.err
 
     def test_all_nodes_failed(self, canton: Run, script: Script) -> None:
         story(script, ("needs_attention", 0), steps=[samples.step(1, "x1", "failed")], failed=1)
@@ -64,10 +64,10 @@ class TestWaiting:
 
     def test_time_is_up_and_the_work_goes_on(self, canton: Run, script: Script) -> None:
         story(script, ("running", 1))
-        ran = canton(*POWER, "--wait", "--timeout", "0s")
-        assert ran.status == 6
-        assert "it goes on without you" in ran.err
-        assert "canton operation follow op_1" in ran.err
+        result = canton(*POWER, "--wait", "--timeout", "0s")
+        assert result.status == 6
+        assert "it goes on without you" in result.err
+        assert "canton operation follow op_1" in result.err
 
     def test_without_a_worker_it_says_so(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(follow, "QUIET_SECONDS", 0.0)
@@ -94,8 +94,8 @@ class TestWaiting:
 
     def test_following_in_json_has_a_line_for_every_change(self, canton: Run, script: Script) -> None:
         story(script, ("queued", 0), ("running", 1), ("done", 2))
-        ran = canton("operation", "follow", "op_1", "-o", "json")
-        assert [json.loads(line)["state"] for line in ran.out.splitlines()] == ["queued", "running", "done"]
+        result = canton("operation", "follow", "op_1", "-o", "json")
+        assert [json.loads(line)["state"] for line in result.out.splitlines()] == ["queued", "running", "done"]
 
     def test_an_undo_that_undid_is_a_success(self, canton: Run, script: Script) -> None:
         story(script, ("undoing", 1), ("undone", 2))
@@ -106,9 +106,9 @@ class TestWaiting:
 class TestPlans:
     def test_a_dry_run_changes_nothing_and_gives_the_digest(self, canton: Run, script: Script) -> None:
         script.on("POST /v1/nodes/power", Reply(body=samples.plan()))
-        ran = canton(*POWER, "--dry-run")
-        assert ran.status == 0
-        assert "--plan sha256:aa" in ran.err
+        result = canton(*POWER, "--dry-run")
+        assert result.status == 0
+        assert "--plan sha256:aa" in result.err
         assert script.last.query == {"dry_run": "true"}
         assert json.loads(canton(*POWER, "--dry-run", "-o", "json").out) == samples.plan()
 
@@ -164,9 +164,9 @@ class TestSets:
     def test_mistakes_reach_no_server(
         self, canton: Run, script: Script, arguments: list[str], status: int, message: str
     ) -> None:
-        ran = canton("node", "power", "on", *arguments)
-        assert ran.status == status
-        assert message in ran.err
+        result = canton("node", "power", "on", *arguments)
+        assert result.status == status
+        assert message in result.err
         assert script.requests == []
 
     def test_an_empty_group_is_never_the_whole_machine(self, canton: Run, script: Script) -> None:
@@ -197,14 +197,14 @@ class TestImport:
         ids=["csv", "csv of a spreadsheet", "json list", "json object"],
     )
     def test_is_one_request(self, canton: Run, script: Script, text: str) -> None:
-        ran = self.imported(canton, text, "--site", "alps")
-        assert ran == (0, "2 added, 0 changed, 1 unchanged\n", "")
+        result = self.imported(canton, text, "--site", "alps")
+        assert result == (0, "2 added, 0 changed, 1 unchanged\n", "")
         assert script.last.body == {"site": "alps", "nodes": self.ROWS}
         assert script.last.query == {}
 
     def test_a_dry_run_says_would(self, canton: Run, script: Script) -> None:
-        ran = self.imported(canton, "xname\nx1\n", "--site", "alps", "--dry-run")
-        assert ran.out == "2 would be added, 0 would be changed, 1 unchanged\n"
+        result = self.imported(canton, "xname\nx1\n", "--site", "alps", "--dry-run")
+        assert result.out == "2 would be added, 0 would be changed, 1 unchanged\n"
         assert script.last.query == {"dry_run": "true"}
 
     def test_nothing_new_is_said(self, canton: Run, script: Script) -> None:
@@ -229,20 +229,20 @@ class TestImport:
     def test_every_mistake_is_named_with_its_line(
         self, canton: Run, script: Script, text: str, messages: list[str]
     ) -> None:
-        ran = self.imported(canton, text, "--site", "alps")
-        assert (ran.status, ran.out) == (2, "")
-        assert [line for line in messages if line not in ran.err] == []
+        result = self.imported(canton, text, "--site", "alps")
+        assert (result.status, result.out) == (2, "")
+        assert [line for line in messages if line not in result.err] == []
         assert script.requests == []
 
     def test_the_server_s_rows_are_lines_of_the_file(self, canton: Run, script: Script) -> None:
         wrong = [{"row": 2, "what": "x2 is no node's xname"}]
         script.on("POST /v1/nodes/import", problem(400, "invalid-request", "1 row is wrong", rows=wrong))
-        ran = self.imported(canton, "xname\nx1\n\nx2\n", "--site", "alps")
-        assert ran.status == 2
-        assert ran.err.startswith(
+        result = self.imported(canton, "xname\nx1\n\nx2\n", "--site", "alps")
+        assert result.status == 2
+        assert result.err.startswith(
             "canton: nothing was imported: 1 row is wrong\n  <stdin>, line 4: x2 is no node's xname"
         )
-        assert "row 2" not in ran.err
+        assert "row 2" not in result.err
 
     def test_rows_of_every_kind_of_mistake_reach_the_server_that_names_them_all(
         self, canton: Run, script: Script
@@ -272,9 +272,9 @@ class TestImport:
 
     def test_not_text(self, canton: Run, tmp_path: Any) -> None:
         (tmp_path / "nodes").write_bytes(b"xname\n\xff\n")
-        ran = canton("node", "import", str(tmp_path / "nodes"), "--site", "alps")
-        assert ran.status == 2
-        assert "is not UTF-8 text" in ran.err
+        result = canton("node", "import", str(tmp_path / "nodes"), "--site", "alps")
+        assert result.status == 2
+        assert "is not UTF-8 text" in result.err
 
 
 class TestWatching:
@@ -287,7 +287,7 @@ class TestWatching:
         ]
         text = "".join(f"id: {n}\nevent: e\ndata: {json.dumps(event)}\n\n" for n, event in enumerate(events, 1))
         live = Reply(raw=text.encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
-        # A refusal ends what would otherwise go on for ever.
+        # The refusal ends the watch, which would otherwise go on for ever.
         script.on("GET /v1/events", live, problem(401, "token-invalid", "enough"))
         script.on("GET /v1/nodes", items(samples.node()))
 
@@ -299,9 +299,9 @@ class TestWatching:
 
     @pytest.mark.usefixtures("changing")
     def test_the_list_then_the_rows_that_change(self, canton: Run, script: Script) -> None:
-        ran = canton("node", "list", "--watch", "-c", "xname,power")
-        assert ran.status == 4
-        assert ran.out.splitlines() == [
+        result = canton("node", "list", "--watch", "-c", "xname,power")
+        assert result.status == 4
+        assert result.out.splitlines() == [
             "XNAME          POWER",
             "x1000c0s0b0n0  on",
             "x1000c0s0b0n1  on",
@@ -311,8 +311,8 @@ class TestWatching:
 
     @pytest.mark.usefixtures("changing")
     def test_names_from_standard_input_are_read_once(self, canton: Run, script: Script) -> None:
-        ran = canton("node", "list", "-", "--watch", "-q", stdin="x1000c0s0b0n[0-1]\n")
-        assert (ran.status, ran.out.splitlines()[-1]) == (4, "x1000c0s0b0n0")
+        result = canton("node", "list", "-", "--watch", "-q", stdin="x1000c0s0b0n[0-1]\n")
+        assert (result.status, result.out.splitlines()[-1]) == (4, "x1000c0s0b0n0")
         queries = [request.query for request in script.requests if request.line == "GET /v1/nodes"]
         assert [query.get("nodeset") for query in queries] == ["x1000c0s0b0n[0-1]"] * 2
 
@@ -362,30 +362,30 @@ class TestWatching:
     def test_what_is_empty_in_an_event_is_left_out(self, canton: Run, script: Script) -> None:
         bodies = ({"description": "", "reason": None, "nodes": 0}, {"reason": None})
         script.on("GET /v1/events", items(*(samples.event(body=body) for body in bodies)))
-        ran = canton("event", "list", "-c", "body", "--no-headers")
-        assert ran.out == "nodes=0\n-\n"
+        result = canton("event", "list", "-c", "body", "--no-headers")
+        assert result.out == "nodes=0\n-\n"
 
 
 class TestNodesThatAreNotThere:
-    """What was named and is not there is an error; what is there is shown all the same."""
+    """A named node that does not exist is an error; the others are shown all the same."""
 
     def test_none_of_them(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items())
-        ran = canton("node", "list", "x1000c0s0b0n[8-9]")
-        assert (ran.status, ran.out) == (3, "")
-        assert "no such node, or you may not see it: x1000c0s0b0n[8-9]" in ran.err
+        result = canton("node", "list", "x1000c0s0b0n[8-9]")
+        assert (result.status, result.out) == (3, "")
+        assert "no such node, or you may not see it: x1000c0s0b0n[8-9]" in result.err
 
     def test_some_of_them(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items(samples.node(nid=12)))
-        ran = canton("node", "list", "-q", "nid000012", "nid000013", "x1000c0s0b0n[0-1]")
-        assert (ran.status, ran.out) == (3, "x1000c0s0b0n0\n")
-        assert "you may not see it: nid000013,x1000c0s0b0n1;" in ran.err
+        result = canton("node", "list", "-q", "nid000012", "nid000013", "x1000c0s0b0n[0-1]")
+        assert (result.status, result.out) == (3, "x1000c0s0b0n0\n")
+        assert "you may not see it: nid000013,x1000c0s0b0n1;" in result.err
 
     def test_some_of_those_that_standard_input_names(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items(samples.node()))
-        ran = canton("node", "list", "-q", "-", stdin="x1000c0s0b0n0\nx1000c0s0b0n1\n")
-        assert (ran.status, ran.out) == (3, "x1000c0s0b0n0\n")
-        assert "you may not see it: x1000c0s0b0n1;" in ran.err
+        result = canton("node", "list", "-q", "-", stdin="x1000c0s0b0n0\nx1000c0s0b0n1\n")
+        assert (result.status, result.out) == (3, "x1000c0s0b0n0\n")
+        assert "you may not see it: x1000c0s0b0n1;" in result.err
 
     def test_all_are_there(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items(samples.node(nid=12)))
@@ -398,6 +398,6 @@ class TestNodesThatAreNotThere:
 
     def test_show_by_a_number_that_nobody_has(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items())
-        ran = canton("node", "show", "nid000099")
-        assert ran.status == 3
-        assert "nid000099" in ran.err
+        result = canton("node", "show", "nid000099")
+        assert result.status == 3
+        assert "nid000099" in result.err

@@ -1,4 +1,4 @@
-"""Objects of the API, as they look."""
+"""Sample objects of the API."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def error(message: str = "no answer", **details: Any) -> dict[str, Any]:
 
 
 def failed(n: int, target: str, message: str) -> dict[str, Any]:
-    """One of ``attention.failed`` of an operation."""
+    """An entry of an operation's ``attention.failed``."""
     return {"n": n, "kind": "set_power/1", "target": target, "error": error(message)}
 
 

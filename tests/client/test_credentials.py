@@ -1,4 +1,4 @@
-"""Tokens that run out, and the file they are kept in."""
+"""Tokens that expire, and the file that stores them."""
 
 from __future__ import annotations
 

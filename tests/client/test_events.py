@@ -1,4 +1,4 @@
-"""The stream of events: however it is cut, every event comes once."""
+"""The stream of events: wherever the connection is cut, every event arrives once."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
 
 
 def chunk(*numbers: int, opening: int | None = None, tail: str = "") -> Reply:
-    """A stretch of the stream, after which the connection is lost."""
+    """A part of the stream, after which the connection is lost."""
     text = "" if opening is None else f"retry: 1000\nid: {opening}\n\n"
     text += "".join(f"id: {n}\nevent: e\ndata: {json.dumps(samples.event(subject=str(n)))}\n\n" for n in numbers)
     return Reply(raw=(text + tail).encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
@@ -150,7 +150,7 @@ class TestStream:
             subjects(script, 1, after="nonsense")
 
     def test_is_closed_at_once_while_another_thread_reads_it(self) -> None:
-        """As Ctrl-C does to ``--watch``, when the server has nothing to say for a while."""
+        """As Ctrl-C closes ``--watch`` while the server sends nothing."""
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
         with socket.create_server(("127.0.0.1", 0)) as server:
             stream = Client(f"http://127.0.0.1:{server.getsockname()[1]}", "t").events.stream(patience=0)
@@ -163,7 +163,7 @@ class TestStream:
 
             def read() -> None:
                 reading.set()
-                with suppress(Exception):  # what it is left with is of no interest here
+                with suppress(Exception):  # the exception of the closed stream does not matter here
                     list(stream)
 
             Thread(target=read, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The Python of the how-to does what the page says."""
+"""The Python example of the how-to prints what the page says."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ JSON_TYPES = {str: "string", int: "integer", bool: "boolean", list: "array", dic
 
 
 def check_sample(name: str, sample: dict[str, Any]) -> None:
-    """It is such an object of the API, with all its fields and no others."""
+    """Check that the sample is an object of this schema, with all its fields and no others."""
     assert differences(SCHEMAS[name], sample) == []
     assert sample.keys() == SCHEMAS[name]["properties"].keys()
 

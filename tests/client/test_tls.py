@@ -1,4 +1,4 @@
-"""TLS: a server is who its certificate says, by an authority that is trusted, or nothing is sent to it."""
+"""TLS: nothing is sent to a server whose certificate is not for its name or not of a trusted authority."""
 
 from __future__ import annotations
 

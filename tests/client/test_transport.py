@@ -1,4 +1,4 @@
-"""What is sent twice, what is not, and what a caller learns when the server does not answer."""
+"""Which requests are repeated, which are not, and the error when the server does not answer."""
 
 from __future__ import annotations
 

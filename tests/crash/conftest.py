@@ -15,7 +15,7 @@ NewCase = Callable[..., AbstractContextManager[Case]]
 
 @pytest.fixture
 def new_case(fresh_databases: Databases, templates: dict[str, str], backend: str, tmp_path: Path) -> NewCase:
-    """Makes cases, each with a database and a device of its own; in several threads if need be."""
+    """Creates cases, each with a database and a device of its own; callable from several threads."""
     template = templates[backend]
     folders = itertools.count(1)
 

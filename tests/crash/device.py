@@ -95,7 +95,7 @@ class Device:
         waiting = self.faults.get(target, [])
         if not waiting:
             return ""
-        # A denial stays until it is forgiven; everything else happens once.
+        # A denial stays until the request "forgive"; every other fault happens once.
         return waiting[0] if waiting[0] == "deny" else waiting.pop(0)
 
     def _apply(self, target: str, value: Json, fence: int, effect: str) -> None:

@@ -232,7 +232,7 @@ def _shifted_clock(file: Path) -> Clock:
 
 
 def _no_fence_check() -> None:
-    """A worker that was replaced goes on writing."""
+    """Mutation: a worker that was replaced goes on writing."""
 
     def hold(connection: Connection, operation_id: str, fence: int) -> leases.LeaseState:
         return leases.LeaseState(None, system_clock())
@@ -241,7 +241,7 @@ def _no_fence_check() -> None:
 
 
 def _act_without_looking() -> None:
-    """A step acts because the journal does not say that it is done, whatever the device shows."""
+    """Mutation: a step acts when the journal does not say that it is done, whatever the device shows."""
     observe = calls.observe
     looked: set[object] = set()
 

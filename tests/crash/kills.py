@@ -1,4 +1,4 @@
-"""Killing a worker at a point and letting another one finish; and doing so at every point there is."""
+"""Kills a worker at one point, or at every point, and lets another worker finish."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def dies_at(case: Case, point: int, successor: str, **options: object) -> bool:
 
 
 def frozen_worker(case: Case) -> int:
-    """A worker that is there, idle, and stopped until it is woken. Its lease is long, so that nothing disturbs it."""
+    """Start an idle worker and freeze it; returns its pid. Its lease is long, so that it does not expire while frozen."""
     worker = case.start_worker(lease=10.0, standby=True)
     wait_until_stopped(worker)
     assert worker.pid is not None

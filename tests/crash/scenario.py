@@ -85,7 +85,7 @@ def final_values() -> dict[str, Json]:
 
 
 def faults() -> dict[str, list[str]]:
-    """What each target does with the first requests, the next, …; nothing special where there is no word."""
+    """The faults of each target, one for each of its first requests; an empty text is no fault."""
     n0, n1, n2 = NODES
     return {
         f"{n0}:disk": ["refuse"],
@@ -98,7 +98,7 @@ def faults() -> dict[str, list[str]]:
 
 @dataclass
 class Case:
-    """One operation, its device, and the workers that were let loose on it."""
+    """One operation, its device, and the workers that drive it."""
 
     url: str
     folder: Path
@@ -141,9 +141,9 @@ class Case:
     def run_to_the_end(
         self, *, until_dead: BaseProcess | None = None, for_seconds: float = math.inf, choose: str = "undo"
     ) -> OperationState:
-        """Play the person at the keyboard until the operation has ended, the given worker has, or time is up.
+        """Decide for the person until the operation or the worker ``until_dead`` has ended, or for ``for_seconds``.
 
-        A person whose connection is cut tries again.
+        A decision whose connection is cut is repeated.
         """
         started = time.monotonic()
         deadline = started + PATIENCE

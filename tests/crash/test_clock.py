@@ -1,4 +1,4 @@
-"""The clock is set forward or back in the middle of an operation, and the worker dies on top of it."""
+"""The clock is set forward or back in the middle of an operation, and then the worker dies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_clock_is_set_and_the_worker_dies(new_case: NewCase, step: float) ->
 
 
 def steppable_clock(case: Case) -> SetClock:
-    """The clock that all workers go by: on PostgreSQL the server's, on SQLite that of the worker's process."""
+    """The clock that all workers use: on PostgreSQL the server's, on SQLite that of the worker's process."""
     file = case.folder / "clock"
     file.write_text("0")
     return _postgresql_clock(case) if case.database.is_postgresql else _file_clock(file)
@@ -66,7 +66,7 @@ def _file_clock(file: Path) -> SetClock:
 
 
 def _postgresql_clock(case: Case) -> SetClock:
-    """A function of the same name, found before the server's own, adds what the test says."""
+    """A function that PostgreSQL finds before its own of the same name; it adds the seconds that the test sets."""
     address = postgresql_address(case.url)
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {connection.info.dbname} SET search_path = stepped, pg_catalog, public")

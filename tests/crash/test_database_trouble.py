@@ -36,7 +36,7 @@ def test_every_connection_is_cut_again_and_again(new_case: NewCase) -> None:
             while interrupted.run_to_the_end(for_seconds=pause) is not OperationState.UNDONE:
                 assert worker.is_alive(), "a lost connection is no reason to die"
                 cuts += cut_all_but(admin_connection)
-                # On a busy machine nothing would ever get done between two cuts that are as close as on an idle one.
+                # On a busy machine the cuts are further apart: the worker needs more time for some progress between two of them.
                 pause *= 1.05
         check(interrupted)
         assert cuts > 3
@@ -129,7 +129,7 @@ def fill(file: Path) -> None:
 
 
 def wait_for_requests(interrupted: Case, count: int) -> None:
-    """Until the device was asked to change something this often: the operation is in full swing."""
+    """Wait until the device has received this many requests to change a value."""
     deadline = time.monotonic() + 30
     while len(device.read_log(interrupted.log)) < count:
         assert time.monotonic() < deadline, "the worker asked the device for nothing"

@@ -1,4 +1,4 @@
-"""Workers that are frozen and wake up too late, and workers that race."""
+"""Workers that are frozen and wake up too late, and workers that compete for one operation."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_two_submissions_race_for_the_same_nodes(new_case: NewCase) -> None:
 
 
 def submit_at_once(case: Case, many: int) -> int:
-    """Submit the same work from many threads; answers how many were let through."""
+    """Submit the same plan from many threads; returns how many submissions were accepted."""
     barrier = threading.Barrier(many)
     won: list[str] = []
     refusals: list[str] = []
@@ -127,7 +127,7 @@ def submit_at_once(case: Case, many: int) -> int:
 
 
 def assert_one_holder(case: Case) -> None:
-    """One operation was let through, drives the nodes alone, and ends well."""
+    """One operation was accepted, drives the nodes alone, and ends as done."""
     case.start_worker()
     case.start_worker()
     case.run_to_the_end()
@@ -135,7 +135,7 @@ def assert_one_holder(case: Case) -> None:
 
 
 def check_done_again(case: Case) -> None:
-    """The second time everything but the power is where it should be."""
+    """Check a second operation on the same nodes, where only the power still has to change."""
     with case.database.read() as connection:
         assert journal.find(connection, case.operation).state in ENDED
     effective_requests = device.effective(device.read_log(case.log))

@@ -34,7 +34,7 @@ class Example:
 
 
 def examples(text: str) -> list[Example]:
-    """Of a page, or of a part of one."""
+    """The examples of a page, or of a part of one."""
     return [example for block in BLOCK.finditer(text) for example in _of_block(block)]
 
 
@@ -52,7 +52,7 @@ def _of_block(block: re.Match[str]) -> Iterator[Example]:
 
 
 def section(page: Path, heading: str) -> str:
-    """From a heading to the next one of its level."""
+    """The part of a page from a heading to the next one of the same level."""
     match = re.search(rf"^## {re.escape(heading)}\n.*?(?=^## |\Z)", page.read_text(), re.MULTILINE | re.DOTALL)
     assert match is not None, f"{page} has no heading {heading}"
     return match[0]

@@ -1,4 +1,4 @@
-"""The page on clients of the emulator, to the letter, with the real kubectl, boto3, git and curl."""
+"""Every command of the page on clients of the emulator, with the real kubectl, boto3, git and curl."""
 
 from __future__ import annotations
 

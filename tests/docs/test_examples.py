@@ -76,7 +76,7 @@ def test_a_second_demo_beside_a_living_one_is_refused_and_harms_nothing(tmp_path
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_no_page_waits_for_a_program_that_has_ended(page: Path) -> None:
-    """A server whose port is taken never writes its file: a reader would wait for ever, without a word."""
+    """A server whose port is taken never writes its file: a reader would wait for ever, without a message."""
     waits = [it.command for it in examples(page.read_text()) if re.search(r"until (test|\[) -s ", it.command)]
     assert [command for command in waits if "|| ! kill -0 $" not in command] == []
 

@@ -1,4 +1,4 @@
-"""The path of a newcomer, to the letter: the first hour, the restore drill on SQLite, a CSM site on the emulator.
+"""Every command of a new user's pages: the first hour, the restore drill on SQLite, a CSM site on the emulator.
 
 What a person does with eyes and a browser, the test does: it reads the password in the log and allows the login.
 """
@@ -18,7 +18,7 @@ import pytest
 
 from demo import browser
 from docs.examples import DOCS, ROOT, Example, examples, play, section, substitute
-from free_ports import in_a_row
+from free_ports import first_free_port
 
 FIRST_HOUR = DOCS / "tutorial" / "first-hour.md"
 INSTALL = "CANTON_TEST_INSTALL"
@@ -45,7 +45,7 @@ PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 def run(parts: list[Example], folder: Path, programs: str, port: int | None = None) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
-    listen = f"127.0.0.1:{port or in_a_row(1)}"
+    listen = f"127.0.0.1:{port or first_free_port(1)}"
     # Only the port differs from what a reader has: another server may be running on this machine.
     environment = {"HOME": str(folder), "PATH": programs, "CANTON_API_LISTEN": listen}
     placed = [Example(substitute(part.command, {"127.0.0.1:8700": listen}), part.output) for part in parts]

@@ -1,4 +1,4 @@
-"""The path to production, followed to the letter: install.md, identity.md where it says so, then the restore drill.
+"""Every command of the path to production: install.md, the sections of identity.md it refers to, then the restore drill.
 
 PostgreSQL, Keycloak, `kcadm.sh`, the units' commands and TLS are real. Stand-ins: folders of the system are below a
 folder of the test, accounts are the test's own (`sudo`, `useradd`, `chown`), `systemctl` runs what the units say, and
@@ -26,7 +26,7 @@ import pytest
 import keycloak_realm
 from docs.examples import DOCS, ROOT, Example, examples, play, section, substitute
 from docs.test_first_hour import INSTALL, LOGIN
-from free_ports import in_a_row
+from free_ports import first_free_port
 from identity.browser import Browser
 from identity.issuers import KEYCLOAK, Keycloak
 
@@ -64,7 +64,7 @@ exec /usr/bin/install "$@"
 
 @dataclass(frozen=True)
 class Machine:
-    """Folders that stand for a system's, the programs that its administrator has, and addresses."""
+    """Folders in place of a system's, the administrator's programs, and addresses."""
 
     folder: Path
     port: int
@@ -105,7 +105,7 @@ class Machine:
             # The system's authorities.
             "SSL_CERT_FILE": authorities,
             "CURL_CA_BUNDLE": authorities,
-            # Where commands on the server look by themselves.
+            # The default path of commands on the server's machine.
             "CANTON_CONFIG": f"{self.folder}/etc/canton/server.toml",
         }
 
@@ -139,7 +139,7 @@ class Machine:
 
 @contextmanager
 def postgresql(folder: Path) -> Iterator[int]:
-    """A server of its own, which wants a password of the role canton; the answer is its port."""
+    """A PostgreSQL server of its own, which requires a password of the role canton; yields its port."""
     tool = str(ROOT / ".ci" / "postgres")
     url = subprocess.run([tool, "start", str(folder)], check=True, capture_output=True, text=True).stdout.strip()
     try:
@@ -154,7 +154,7 @@ def postgresql(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def realm() -> Iterator[str]:
-    """A site's own realm, with people and nothing of Canton's."""
+    """A site's realm with people, without Canton's clients."""
     base, name = os.environ[KEYCLOAK], f"hpc-{secrets.token_hex(4)}"
     people = [keycloak_realm.user(who, f"{who.title()} Example") for who in PEOPLE]
     settings = {"enabled": True, "sslRequired": "none", "oauth2DevicePollingInterval": 1}
@@ -170,7 +170,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     tmp_path.chmod(0o755)
     data = Path(f"/tmp/canton-docs-{secrets.token_hex(4)}")  # noqa: S108 (PostgreSQL's own account must reach it)
     with realm() as name, postgresql(data) as port:
-        new_machine = Machine(tmp_path / "machine", in_a_row(1), port, name)
+        new_machine = Machine(tmp_path / "machine", first_free_port(1), port, name)
         try:
             new_machine.build()
             yield new_machine
@@ -179,7 +179,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 def people(realm: Keycloak) -> Callable[[str], None]:
-    """They log in as they are asked to, one after the other."""
+    """Log in one person after the other, when the output asks for a login."""
     waiting = list(PEOPLE)
     allowed: set[str] = set()
 
@@ -195,7 +195,7 @@ def people(realm: Keycloak) -> Callable[[str], None]:
 
 
 def install(machine: Machine) -> list[Example]:
-    """The page; at "Keycloak", what the other page says."""
+    """The examples of the page; its section on Keycloak is replaced by that of identity.md."""
     text = INSTALL_PAGE.read_text()
     assert "(identity.md#keycloak)" in section(INSTALL_PAGE, "5. Keycloak")
     text = text.replace(section(INSTALL_PAGE, "5. Keycloak"), section(IDENTITY, "Keycloak"))
@@ -206,7 +206,7 @@ def install(machine: Machine) -> list[Example]:
 
 
 def provide_programs(machine: Machine) -> None:
-    """Without PyPI: those of this environment, where the page puts its own."""
+    """Put this environment's programs where the page installs them from PyPI."""
     bin_folder, share = machine.folder / "opt/canton/bin", machine.folder / "opt/canton/share/canton"
     bin_folder.mkdir(parents=True)
     for place in (bin_folder, machine.folder / "usr/local/bin"):

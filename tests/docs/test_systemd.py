@@ -1,4 +1,4 @@
-"""The path to production once more, and nothing stands in: `.ci/systemd` boots a machine with systemd, sudo, accounts.
+"""The path to production without stand-ins: `.ci/systemd` boots a machine with systemd, sudo and accounts.
 
 What the stand-ins of `test_production.py` cannot show: whether accounts may do what the pages have them do, and whether
 the units run with all that they give up. Keycloak is another machine's, as at a site; its commands run where it is.
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
     not all(os.environ.get(name) for name in (SYSTEMD, KEYCLOAK, KCADM)),
     reason=f"LEFT OUT: the path to production on a real systemd (set {SYSTEMD}=1, {KEYCLOAK}, {KCADM}; .ci/run does)",
 )
-# What a site wants to know before it relies on the machine.
+# The checks of the machine before a site relies on it.
 AFTER_A_REBOOT = """
 ```
 $ systemctl is-active canton-api canton-worker
@@ -85,18 +85,18 @@ class Machine:
         return self.root / "home" / "admin"
 
     def placed(self, text: str) -> list[Example]:
-        """Names of a site that are not this machine's own."""
+        """The text with this machine's names in place of the page's."""
         issuer = {"https://login.example.org": os.environ[KEYCLOAK], "-r hpc": f"-r {self.realm}"}
         return examples(substitute(text, issuer | {"realms/hpc": f"realms/{self.realm}"}))
 
     def play(self, *texts: str) -> None:
-        """As admin, on the machine."""
+        """Run the examples as admin on the machine."""
         keycloak = Keycloak(os.environ[KEYCLOAK], self.realm)
         parts = [part for text in texts for part in self.placed(text)]
         play(parts, self.home, os.environ, people(keycloak), runner=(TOOL, "run", str(self.folder), "/bin/sh"))
 
     def play_beside(self, text: str, folder: Path) -> None:
-        """Where Keycloak is."""
+        """Run the examples on this machine, where Keycloak runs."""
         (folder / "kcadm.sh").write_text(f'#!/bin/sh\nexec {os.environ[KCADM]} "$@"\n')
         (folder / "kcadm.sh").chmod(0o755)
         own = {"HOME": str(folder), "PATH": f"{folder}:{os.environ['PATH']}"}

@@ -1,4 +1,4 @@
-"""The systemd units, as systemd itself judges them; `test_production.py` runs their commands."""
+"""The systemd units, checked by systemd itself; `test_production.py` runs their commands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_unit_runs_as_its_own_account_and_names_its_manual(unit: Path) -> None
 
 
 def test_a_stop_waits_longer_than_the_settings_let_it_take() -> None:
-    """Else systemd would kill what is still at work. The settings' own defaults: api.drain 20 s, worker.grace 30 s."""
+    """Else systemd would kill a process that still works. The defaults are api.drain 20 s and worker.grace 30 s."""
     reference = (DOCS / "reference" / "settings.md").read_text()
     for name, setting in (("canton-api", "CANTON_API_DRAIN"), ("canton-worker", "CANTON_WORKER_GRACE")):
         default = int(reference.partition(f"`{setting}` | `")[2].partition("`")[0])

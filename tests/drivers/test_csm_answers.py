@@ -1,4 +1,4 @@
-"""What the driver makes of PCS's answers: which may pass, and which only a person can help with."""
+"""How the driver classifies PCS's answers: which failures are temporary, and which need a person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from canton.contracts.power import PowerState
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.drivers.csm.gateway import Access, Response
 from canton.drivers.csm.power import PcsPower
-from scripted_gateway import Answering
+from fixed_answer_gateway import FixedAnswerGateway
 
 NODE = "x1000c0s0b0n0"
 
@@ -30,7 +30,7 @@ NODE = "x1000c0s0b0n0"
 def test_an_answer_is_temporary_or_not_by_its_status(tmp_path: Path, status: int, expected: type[StepFailure]) -> None:
     (tmp_path / "secret").write_text("s")
     access = Access("https://csm.example.org", "admin-client", tmp_path / "secret")
-    power = PcsPower(Answering(access, Response(status, None)))
+    power = PcsPower(FixedAnswerGateway(access, Response(status, None)))
     with pytest.raises(expected) as looking:
         asyncio.run(power.states([NODE]))
     with pytest.raises(expected):

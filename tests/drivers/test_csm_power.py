@@ -1,4 +1,4 @@
-"""The driver for PCS, against the emulator: the wire is real, the machine is not."""
+"""The driver for PCS, against the emulator."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def power(machine: Emulator, secret: Path) -> PcsPower:
 
 
 def ours() -> None:
-    """The lease is held."""
+    """A guard that passes: the lease is held."""
 
 
 def orders(machine: Emulator, node: str) -> int:

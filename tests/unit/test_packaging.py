@@ -75,25 +75,25 @@ def set_up(folder: Path, *, uv: int = 0, config: str = "") -> tuple[str, list[st
 
 
 def test_the_first_set_up_says_what_it_does_and_how_long_it_takes(tmp_path: Path) -> None:
-    printed, ran = set_up(tmp_path)
+    printed, result = set_up(tmp_path)
     first, *steps = printed.splitlines()
     assert re.search(r"once: about \d+ s", first)
     assert [step.split()[0] for step in steps] == [f"{number}/5" for number in range(1, 6)]
     assert all(re.search(r"\(.*\d+ s\)$", step) for step in steps)
-    assert sum("requirements/dev.txt" in command for command in ran) == 1
+    assert sum("requirements/dev.txt" in command for command in result) == 1
 
 
 def test_pip_does_what_uv_cannot(tmp_path: Path) -> None:
-    printed, ran = set_up(tmp_path, uv=2)
+    printed, result = set_up(tmp_path, uv=2)
     assert "uv could not" in printed
-    assert [command.split()[0] for command in ran if "requirements/dev.txt" in command] == ["uv", "pip"]
+    assert [command.split()[0] for command in result if "requirements/dev.txt" in command] == ["uv", "pip"]
 
 
 @pytest.mark.parametrize("where", ["global", "user", ":env:"])
 def test_a_mirror_that_pip_was_told_of_is_used(tmp_path: Path, where: str) -> None:
     mirror = "https://pypi.example.org/simple"
-    _, ran = set_up(tmp_path, config=f"{where}.index-url='{mirror}'")
-    assert any(command.startswith("uv ") and f"--default-index {mirror}" in command for command in ran)
+    _, result = set_up(tmp_path, config=f"{where}.index-url='{mirror}'")
+    assert any(command.startswith("uv ") and f"--default-index {mirror}" in command for command in result)
 
 
 def test_uv_is_locked_at_one_version() -> None:

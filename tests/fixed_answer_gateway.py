@@ -7,7 +7,7 @@ from typing import Any
 from canton.drivers.csm.gateway import Access, Gateway, Response
 
 
-class Answering(Gateway):
+class FixedAnswerGateway(Gateway):
     """Answers a request for a token with a token, and every other request with ``answer``."""
 
     def __init__(self, access: Access, answer: Response) -> None:

@@ -1,4 +1,4 @@
-"""What running a command gives."""
+"""The result of a command: exit status, standard output, standard error."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Ran(NamedTuple):
+class CommandResult(NamedTuple):
     status: int
     out: str
     err: str
 
 
-Run = Callable[..., Ran]
+Run = Callable[..., CommandResult]
