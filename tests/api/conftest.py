@@ -1,4 +1,4 @@
-"""A real server on loopback for every test that asks for one, and callers with tokens of a test issuer."""
+"""A server on the loopback interface for each test that uses ``api``, and callers with tokens of a test issuer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Api:
 
     def call(self, method: str, path: str, body: Any = None, *, reason: str | None = None, **headers: str) -> Reply:
         sent_headers = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        # One for all, so that answers can be compared to the letter.
+        # The same for all requests, so that two answers can be compared byte by byte.
         sent_headers.setdefault("X-Request-Id", "of-a-test")
         if self.token is not None:
             sent_headers.setdefault("Authorization", f"Bearer {self.token}")
@@ -98,7 +98,7 @@ def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
 
 
 def verifier_with_keys(tokens: Mint) -> OidcVerifier:
-    """A server answers without the keys of an issuer that takes long; on a busy machine the test's own may."""
+    """A verifier that has the issuer's keys: without it, a server on a busy machine might answer before they arrive."""
     verifier = OidcVerifier([tokens.settings])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keyring, "MAX_WAIT", 60.0)

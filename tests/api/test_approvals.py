@@ -1,4 +1,4 @@
-"""Two persons for one change: asked for by one, let through by another, done once and to the letter."""
+"""Two persons for one change: one requests it, another approves it, and it is made once, exactly as requested."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tokens import Mint
 
 UNDER_TWO = ("tenant.delete", "tenant.update")
 ABSENT = "ap_" + "0" * 28
-# Asks for changes in its tenant, and is told nothing about those of others.
+# Requests changes in its tenant, and may not see those of other tenants.
 CLERK = custom("clerk", "tenant", "", ["tenant.read", "tenant.update"])
 
 
@@ -101,7 +101,7 @@ def test_a_change_goes_through_once_when_a_second_person_says_so(admin: Api, sec
 
 
 def test_only_people_approve_and_ask(admin: Api, second: Api) -> None:
-    """A token from client credentials has no session; the same holds where that cannot be told."""
+    """A token from client credentials has no session; a token that does not show its kind is treated the same."""
     make(admin, "psi")
     machines = [
         admin.as_("service-account-robot", "canton-provider-admin"),

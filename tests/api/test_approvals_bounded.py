@@ -1,4 +1,4 @@
-"""How many changes one person can have waiting for a second one, and how long those that expired are kept."""
+"""The number of approvals that one person can have pending, and how long expired ones are stored."""
 
 from __future__ import annotations
 

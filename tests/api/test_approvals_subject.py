@@ -1,4 +1,4 @@
-"""What an approval is about: the nodes and the tenant that names stood for, and rights that both persons hold."""
+"""The subject of an approval: the nodes and the tenant that were named, and rights that both persons hold."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def power_off(api: Api, nodes: str, approval: str | None = None) -> Reply:
 
 
 def approved(api: Api, nodes: str) -> str:
-    """Asked for by the caller, approved by psi's own operator."""
+    """A power-off that the caller requested and psi's own operator approved."""
     approval = str(power_off(api, nodes).json["details"]["approval"])
     assert decide(api.as_("ann", "canton-tenant-operator:psi"), approval).status == 200
     return approval
@@ -171,7 +171,7 @@ def test_only_what_the_role_gave_a_say_in_waits_again(operator: Api) -> None:
 
 
 def test_nobody_lets_another_give_what_they_could_not_give(admin: Api) -> None:
-    """To themselves least of all: hana at the desk may give roles, and none that holds more than hers."""
+    """Not even to themselves: hana may grant roles, but none with more permissions than her own."""
     hana = admin.as_("hana")
     with_role = {"subject": "test:hana", "role": "desk", "tenant": None}
     boss, second = admin.as_("boss", "canton-provider-admin"), admin.as_("second", "canton-provider-admin")

@@ -1,4 +1,4 @@
-"""The audit through the API: whose records, which, and what is in one."""
+"""The audit through the API: which records a reader sees, the filters, and the fields of a record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from api.conftest import Api
 
 @pytest.fixture
 def ann(admin: Api) -> Api:
-    """Two tenants were made and something was refused."""
+    """An auditor, after two tenants were created and one request was refused."""
     for name in ("psi", "cscs"):
         assert admin.post("/v1/tenants", {"name": name}, f"contract of {name}").status == 201
     admin.as_("eve").post("/v1/tenants/psi/suspend", reason="for fun")

@@ -1,4 +1,4 @@
-"""What one caller can make the audit grow by, and how large a page of it is."""
+"""How much one caller can make the audit grow, and how large a page of it is."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Route:
 
 
 class World:
-    """A server with everything in it, made afresh for each case: a case may change or remove what it is about."""
+    """A server whose objects are created anew for each case, since a case may change or delete its object."""
 
     def __init__(self, api: Api) -> None:
         self.api = api
@@ -304,7 +304,7 @@ def test_own(world: World, method: str, path: str, record_property: Callable[[st
 def test_foreign_and_absent(
     world: World, method: str, path: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """A tenant's role reaches its tenant and nothing else, and cannot tell what is foreign from what is not there."""
+    """A tenant's role reaches its own tenant only, and cannot tell a foreign object from an absent one."""
     route = ROUTES[method, path]
     if route.about is None or route.about is about_site:
         return
@@ -350,7 +350,7 @@ def call_absent(world: World, api: Api, method: str, path: str) -> Reply:
 
 
 def shape(reply: Reply) -> tuple[int, str, str, list[str], list[str]]:
-    """All that a caller could compare, without the names that it gave itself."""
+    """All parts of an answer that a caller could compare, without the names that the caller sent."""
     problem = reply.json
     words = [word for word in problem["detail"].split() if not any(mark in word for mark in "_0123456789")]
     headers = sorted(set(reply.headers) - {"content-length", "content-encoding", "vary"})
@@ -358,7 +358,7 @@ def shape(reply: Reply) -> tuple[int, str, str, list[str], list[str]]:
 
 
 def bad_tokens(mint: Mint) -> Mapping[str, tuple[str | None, str]]:
-    """What is sent, and the code that answers it; each would be the provider's, were it good."""
+    """Bad tokens, each with the code of its refusal; each claims to be the provider's."""
     admin = ["canton-provider-admin"]
     past = int(time.time()) - 3600
     good = mint.token("root", admin)

@@ -1,4 +1,4 @@
-"""Bodies: who may send how much, what is parsed of it, and what a body may cost before the caller is known."""
+"""Request bodies: their limits by caller and route, how they are parsed, and their cost before the caller is known."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def opened(api: Api, path: str = IMPORT, size: int = LARGE) -> Iterator[socket.s
 
 
 def answer_of(connection: socket.socket) -> tuple[int, bytes]:
-    """The status and everything up to the end of the connection."""
+    """The status, and all bytes until the connection ends."""
     received = b""
     while part := connection.recv(65536):
         received += part
@@ -102,7 +102,7 @@ def test_a_caller_without_the_permission_is_refused_before_the_body_is_sent_and_
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may need longer for 16 MiB than the server reads on."""
+    """A server that reads longer: a busy machine may need more time for 16 MiB."""
     monkeypatch.setattr(bodies, "LINGER_SECONDS", 30.0)
 
 
@@ -334,7 +334,7 @@ def test_every_route_with_a_body_reads_it_this_way() -> None:
 
 def test_a_route_with_a_body_that_is_no_change_cannot_be_made() -> None:
     def endpoint(new_site: NewSite) -> None:
-        """Takes a body of anybody."""
+        """A route that takes a body without authentication."""
 
     with pytest.raises(TypeError, match="needs a dependency change"):
         APIRouter(route_class=routes.Route).post("/x")(endpoint)

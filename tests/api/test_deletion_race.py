@@ -1,4 +1,4 @@
-"""A deletion and an order on the same retired node at once: one is first, and the other is told so."""
+"""A deletion and an order on the same retired node at once: one succeeds, and the other is refused with the reason."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_second_of_a_deletion_and_an_order_is_refused(
     second = "power" if first == "delete" else "delete"
     with ThreadPoolExecutor(2) as pool:
         with database.write() as connection:
-            # Whatever is recorded waits for the head of the audit: the first has done all but that.
+            # Every change locks the head of the audit last: the first change has done everything else.
             connection.execute(sa.text("select * from audit_head for update")).all()
             replies = {first: pool.submit(order, first)}
             until_waiting(connection, 1)

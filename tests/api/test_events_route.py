@@ -1,4 +1,4 @@
-"""Events through the API: pages and streams, and who is told of what."""
+"""Events through the API: pages and streams, and which events a reader may see."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tokens import Mint
 
 @pytest.fixture
 def api(database: Database, tokens: Mint) -> Iterator[Api]:
-    """A server that looks often."""
+    """A server that looks for new events often."""
     services = made_services(database, tokens)
     hub = Hub(database, pace=Pace(poll=0.02, keep_alive=0.2, check=0.2))
     with serving(replace(services, hub=hub), tokens) as running:
@@ -35,7 +35,7 @@ def api(database: Database, tokens: Mint) -> Iterator[Api]:
 
 
 def test_every_change_is_an_event_of_its_name(admin: Api) -> None:
-    """The names are a contract: pipelines wait for them, and --watch goes by how they begin."""
+    """The names are a contract: pipelines wait for them, and --watch filters by their prefixes."""
     grant = {"subject": "test:bob", "role": "tenant-viewer", "tenant": "psi"}
     quota = {"nodes": 5, "open_operations": None, "service_accounts": None}
     binding = ""
@@ -72,7 +72,7 @@ def ann(admin: Api) -> Api:
 
 
 def tell(admin: Api, tenant: str) -> None:
-    """Something happens in a tenant, which is made first if it is not there."""
+    """Write events of a tenant, which is created first if it does not exist."""
     with admin.services.database.write() as connection:
         if tenants.state(connection, tenant) is None:
             tenants.create(connection, tenant, "")
@@ -147,7 +147,7 @@ def walked(api: Api, query: str) -> list[int]:
 
 @pytest.fixture
 def history(admin: Api, ann: Api) -> dict[int, str]:
-    """Ten more events, the even numbers psi's: the instant of each, by its number."""
+    """The instants of ten more events by their numbers; those with even numbers are psi's."""
     for number in range(10, 20):
         event = outbox.Event("tenant.told", f"node:{number % 5}", {"number": number})
         with admin.services.database.write() as connection:
@@ -254,7 +254,7 @@ def test_a_suspended_tenants_members_go_on_reading(admin: Api, ann: Api) -> None
 
 
 def test_who_may_not_read_the_audit_is_not_told_who_did_it_and_why(admin: Api, ann: Api) -> None:
-    """Page and stream alike; in a tenant whose audit the same reader may read, both are there."""
+    """In pages and streams; in a tenant whose audit the reader may read, both fields are present."""
     both = admin.as_("bob", "canton-tenant-viewer:psi", "canton-tenant-operator:cscs")
     auditor = admin.as_("eve", "canton-auditor")
     with stream(ann) as for_viewer, stream(both) as for_both:
@@ -273,7 +273,7 @@ def test_who_may_not_read_the_audit_is_not_told_who_did_it_and_why(admin: Api, a
 
 
 def test_who_may_not_read_members_is_not_told_of_them_by_events(admin: Api) -> None:
-    """Page and stream alike."""
+    """In pages and streams."""
     tell(admin, "psi")
     account = {"name": "ci", "tenant": "psi", "permissions": ["event.read"]}
     account_reply = admin.post("/v1/service-accounts", account)

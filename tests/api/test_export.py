@@ -17,7 +17,7 @@ from tokens import Mint
 
 @pytest.fixture
 def api(database: Database, tokens: Mint) -> Iterator[Api]:
-    """A server that knows by name whom it trusts."""
+    """A server whose configuration names the issuers that it trusts."""
     services = made_services(database, tokens)
     trusted = replace(services.settings.embedded_issuer, enabled=True, name="test")
     configured = replace(services.settings, embedded_issuer=trusted)

@@ -1,4 +1,4 @@
-"""What clients make up: cursors, approvals, ids of requests, and nodesets of those who may do nothing."""
+"""Forged input: cursors, approvals, ids of requests, and nodesets of callers without a role."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def api(services: Services, tokens: Mint) -> Iterator[Api]:
 
 
 def furnish(admin: Api) -> dict[str, str]:
-    """Something in every list; the ids of an operation and of a service account."""
+    """Create an object for every list; returns the ids of an operation and of a service account."""
     admin.post("/v1/sites", {"name": "alps"})
     admin.post("/v1/tenants", {"name": "psi"})
     admin.post("/v1/nodes/import", {"site": "alps", "nodes": [{"xname": "x1000c0s0b0n0", "nid": 1}]})

@@ -1,4 +1,4 @@
-"""Followers of events: nothing lost, nothing doubled, nothing that is not theirs, and no cost for being slow."""
+"""Followers of events: no event is lost, doubled or foreign, and a slow follower costs the server no memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUIET = Pace(poll=0.02)
 
 @dataclass(frozen=True)
 class Heard:
-    """An event as a client reads it off the wire."""
+    """An event as a client receives it."""
 
     id: str | None
     kind: str
@@ -49,7 +49,7 @@ class Heard:
 
 @dataclass
 class Client:
-    """One connection, and what a browser would remember of it."""
+    """One connection, with the event id that a browser would send to resume it."""
 
     call: Call
     comments: int = 0
@@ -58,7 +58,7 @@ class Client:
     _read: int = 0
 
     def read(self) -> list[Heard]:
-        """Parse what has come since, as the HTML standard says."""
+        """Parse the messages since the last call, as the HTML standard says."""
         whole, _, _ = self.call.answer.body[self._read :].rpartition(b"\n\n")
         if whole:
             self._read += len(whole) + 2
@@ -527,7 +527,7 @@ def test_nobody_listens_nobody_looks(database: Database) -> None:
             tell(database, "psi", 1)
             async with follow(hub, cursor="start") as client:
                 assert await client.has(1) == [("psi", 1)]
-                # What happened meanwhile is that reader's alone to read, however much it is.
+                # Only this reader reads the events of the meantime, however many there are.
                 assert hub._tail == []
 
     run(scenario())
@@ -644,7 +644,7 @@ def test_a_forged_cursor_is_refused(database: Database, forged: str) -> None:
 
 
 def test_streams_that_are_not_there_leave_the_cursor(database: Database) -> None:
-    """The cursor of each event would repeat them."""
+    """A cursor with unknown streams is cleaned: otherwise the cursor of each event would repeat them."""
 
     async def scenario() -> None:
         tell(database, "psi", 1, 2, 3)

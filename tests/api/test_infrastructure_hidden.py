@@ -38,7 +38,7 @@ def calls(api: Api) -> Iterator[tuple[str, str]]:
 
 
 def walk(api: Api, secrets: tuple[str, ...]) -> int:
-    """Call everything as four callers; answers how many were refused because of the database."""
+    """Send every request as four callers; returns how many were refused because of the database."""
     callers = (api.as_("root", "canton-provider-admin"), api.as_("mallory"), api, with_token(api, SERVICE_TOKEN))
     unavailable = 0
     for method, path in calls(api):

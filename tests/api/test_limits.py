@@ -1,4 +1,4 @@
-"""What a request may cost, and what one that costs more is told."""
+"""The limits of a request, and the refusal of a request beyond them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ API = replace(loading.load({}).api, body_limit=1000, import_limit=5000, header_l
 
 @pytest.fixture
 def observed() -> list[tuple[str, int]]:
-    """What the observer was told."""
+    """The path and status of every request that the observer was called for."""
     return []
 
 
@@ -107,7 +107,7 @@ def app(observed: list[tuple[str, int]]) -> ASGIApp:
 
 @pytest.fixture
 def hasty(observed: list[tuple[str, int]]) -> ASGIApp:
-    """One that soon gives up."""
+    """An app with a short timeout."""
     return guarded(replace(API, timeout=0.3), observed)
 
 
@@ -295,7 +295,7 @@ def test_too_many_headers_are_refused(app: ASGIApp) -> None:
 
 
 def test_a_cookie_with_a_backslash_is_not_read(app: ASGIApp) -> None:
-    """Python before 3.11.10 and 3.12.6 reads it in time that grows with the square of its length."""
+    """Python before 3.11.10 and 3.12.6 needs time that grows with the square of its length."""
     headers = [("Cookie", r'a=1; quoted="\a\a\a\101"; b=2'), ("Cookie", "c=\\")]
     answer = run(request(app, "GET", "/v1/cookies", headers))
     assert (answer.status, answer.json) == (200, {"a": "1", "b": "2"})

@@ -1,4 +1,4 @@
-"""Bindings through the API: granted, seen, ended and revoked, and never more than the granter holds."""
+"""Bindings through the API: granted, listed, ended and revoked, and never with more rights than the granter has."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hence(seconds: int) -> str:
 
 @contextmanager
 def served_with(admin: Api, **changed: Any) -> Iterator[Api]:
-    """The same database behind another server."""
+    """Another server with the same database, seen by its administrator."""
     with serving(replace(admin.services, **changed), admin.mint) as server:
         yield server.as_("root", "canton-provider-admin")
 

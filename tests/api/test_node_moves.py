@@ -1,4 +1,4 @@
-"""A node's whole life by the provider's commands, with a worker: what each says, what it leaves behind."""
+"""A node's whole life by the provider's commands, with a worker: the answer and the effects of each command."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def work(api: Api, folder: Path, *operations: str) -> None:
 
 
 def ordered(api: Api, folder: Path, verb: str, n: int = 0, **fields: Any) -> Reply:
-    """The operation once it rests; the answer itself where there is none."""
+    """The operation once it rests; for a change without an operation, the answer."""
     reply = api.post(f"/v1/nodes/{verb}", {"nodes": xname(n), **fields}, f"{verb} it")
     if reply.status != 202:
         return reply
@@ -142,7 +142,7 @@ def test_nobody_makes_a_node_free_without_vouching_for_it(admin: Api) -> None:
 
 
 def test_a_release_that_cannot_power_off_ends_in_quarantine_when_it_is_given_up(admin: Api, folder: Path) -> None:
-    """The tenant lost the node the moment the release began, and no ending brings it back or calls it clean."""
+    """The tenant lost the node when the release began; no end of the operation gives it back or counts it as clean."""
     put(admin, NodeState.ASSIGNED)
     (folder / xname(0)).unlink()
     stuck = ordered(admin, folder, "release").json

@@ -1,4 +1,4 @@
-"""Nodes through the API: listed, shown, switched, taken out of service; and what a tenant's member cannot find out."""
+"""Nodes through the API: lists, details, power, maintenance; and what is hidden from a tenant's members."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_members_see_their_own_and_a_foreign_node_answers_as_an_absent_one(admin
 
 
 def same(problem: dict[str, Any], n: int) -> str:
-    """A problem without what the caller said itself."""
+    """A problem without the caller's own input."""
     plain = {key: value for key, value in problem.items() if key != "request"}
     return str(plain).replace(xname(n), "…").replace(f"nid00000{n}", "…")
 

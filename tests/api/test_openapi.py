@@ -1,4 +1,4 @@
-"""The API's description is what the application says, complete, and its examples are as it describes them."""
+"""The API's description is generated, complete, and its examples match its schemas."""
 
 from __future__ import annotations
 

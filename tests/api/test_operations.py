@@ -1,4 +1,4 @@
-"""Operations through the API: listed, shown, and what a person can do about one."""
+"""Operations through the API: lists, details, and the interventions of a person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def started(api: Api, n: int = 0) -> str:
 
 
 def in_trouble(api: Api, identity: str) -> None:
-    """As a worker leaves an operation whose step failed after it had acted."""
+    """Put an operation into the state after a step failed that had acted."""
     with api.services.database.write() as connection:
         journal.save(
             connection, identity, [StepRow(1, "set_power/1", xname(0), StepState.FAILED, acts=1, error={"code": "x"})]
@@ -192,7 +192,7 @@ def without(problem: dict[str, Any], identity: str) -> str:
 
 @pytest.mark.parametrize("verb", ["", "/steps", *(f"/{verb}" for verb in VERBS)])
 def test_a_foreign_operation_answers_as_an_absent_one(admin: Api, ann: Api, verb: str) -> None:
-    """Another tenant's, and the provider's own."""
+    """For operations of another tenant and of the provider."""
     absent = "op_" + "0" * 28
     method = "GET" if verb in ("", "/steps") else "POST"
     for foreign in (started(admin, 2), started(admin, 4)):

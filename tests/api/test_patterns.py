@@ -13,7 +13,7 @@ from api.conftest import Api
 from canton.api.rendering import patterns
 
 METHODS = {"get", "post", "put", "patch", "delete"}
-# No pattern allows it.
+# A character that no pattern allows.
 WRONG = "\x01é"
 IN_HEADERS = "é é"
 
@@ -36,7 +36,7 @@ def written_patterns(part: object) -> Iterator[str]:
 
 
 def requests(spec: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any] | None, dict[str, str]]]:
-    """One for each parameter and each field of a body that has a pattern, with a value that breaks it."""
+    """Requests with a value that breaks the pattern, for each parameter and each body field with a pattern."""
     for path, methods in spec["paths"].items():
         for method in METHODS & set(methods):
             parameters = methods[method].get("parameters", [])

@@ -37,7 +37,7 @@ def busy(act: Callable[[str], None]) -> Iterator[None]:
 
 
 def later_changes(admin: Api, tenant: str, action: str, actor: str) -> list[dict[str, object]]:
-    """What ``actor`` did in the tenant after the last record of ``action``, in the order of the commits."""
+    """The actions of ``actor`` in the tenant after the last record of ``action``, in the order of the commits."""
     records = admin.get(f"/v1/audit?tenant={tenant}&limit=1000&sort=seq").json["items"]
     last = max(record["seq"] for record in records if record["action"] == action)
     return [
@@ -87,7 +87,7 @@ def test_no_change_by_a_role_after_it_was_revoked(admin: Api) -> None:
 
 
 def test_changes_of_one_tenant_at_once_all_succeed(admin: Api, database: Database) -> None:
-    """They take turns; none is refused because another was faster."""
+    """They wait for each other; none is refused because another was faster."""
     assert admin.post("/v1/tenants", {"name": "psi"}).status == 201
     statuses: list[int] = []
 

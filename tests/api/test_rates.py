@@ -1,4 +1,4 @@
-"""How fast one caller may ask, and that another does not notice."""
+"""The request rate of one caller, without effect on other callers."""
 
 from __future__ import annotations
 

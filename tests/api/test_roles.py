@@ -1,4 +1,4 @@
-"""Roles through the API: those built in, a site's own, in pages, and only for who has one."""
+"""Roles through the API: built-in roles and a site's own, in pages, and only for callers with a role."""
 
 from __future__ import annotations
 

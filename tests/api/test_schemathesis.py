@@ -147,7 +147,7 @@ class Seeds:
 
 
 def told(seeds: Seeds) -> str:
-    """What schemathesis is told of them; the rest of what it asks for it makes up."""
+    """The configuration for schemathesis that names the objects; it generates all other values itself."""
     dictionaries: list[str] = []
 
     def bound(names: list[str], share: float) -> str:
@@ -162,7 +162,7 @@ def told(seeds: Seeds) -> str:
 
 
 def amount(setting: str | None) -> str:
-    """The same few every time, or as many as wanted, and others every time."""
+    """The settings of a run: a few fixed examples, or with ``setting`` that number of random ones."""
     examples = int(setting or FEW)
     # An example of the last phase is a whole scenario, and it takes many to come by every link.
     return f"""
@@ -228,7 +228,7 @@ def never_accepted(report: Any) -> list[str]:
 
 
 def links_followed(output: str) -> int:
-    """From one answer to the next request, by what the description lets it infer; the report does not hold them."""
+    """The number of links from one answer to the next request; the report does not contain them."""
     match = re.search(r"API Links: +(\d+) covered", output)
     assert match, output[-5_000:]
     assert int(match[1]), "nothing led from one request to the next"

@@ -1,4 +1,4 @@
-"""Service accounts through the API: what they may do, and that a token ends when it is said to."""
+"""Service accounts through the API: what they may do, and that tokens end at their time or by revocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Granting a binding again with an earlier end takes something away: a revocation, with all that one needs."""
+"""Granting a binding again with an earlier end is a revocation, and requires what a revocation requires."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_two_persons_shorten_where_two_persons_revoke(two_person: Api) -> None:
 
 
 def path_of_binding(api: Api) -> str:
-    """Of the first one in the tenant psi."""
+    """The path of the first binding in the tenant psi."""
     return f"/v1/bindings/{api.get('/v1/bindings?tenant=psi').json['items'][0]['id']}"
 
 
@@ -145,7 +145,7 @@ def test_a_refusal_tells_nobody_that_there_is_a_binding(admin: Api) -> None:
 
 
 def test_a_grant_that_races_with_another_never_shortens_it_unseen(admin: Api) -> None:
-    """Each of many rounds: one lengthens, one who may only grant asks for less than that; the longer end stays."""
+    """In every round one person sets a later end, and one who may only grant an earlier one; the later end stays."""
     make(admin, "psi")
     grant(admin, "test:ann", "granter", "psi")
     ann, short, long = admin.as_("ann"), hence(600), hence(3600)

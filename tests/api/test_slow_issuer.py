@@ -1,4 +1,4 @@
-"""An issuer that answers slowly, and strangers who make the server ask it: everything else goes on."""
+"""An issuer that answers slowly, and strangers whose tokens make the server call it: other requests go on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = make_key("ES256")
 
 @pytest.fixture
 def slow() -> Iterator[Publisher]:
-    """Known keys, and then no answer until the test ends."""
+    """An issuer that published its keys and then gives no answer until the test ends."""
     with publisher() as issuer:
         issuer.publish(public(KEY, "known"))
         yield issuer

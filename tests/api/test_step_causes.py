@@ -1,4 +1,4 @@
-"""What went wrong is told to a tenant without the provider's hosts, paths and accounts; the provider is told all."""
+"""A tenant reads the cause of a failure without the provider's hosts, paths and accounts; the provider reads all."""
 
 from __future__ import annotations
 

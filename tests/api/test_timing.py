@@ -1,4 +1,4 @@
-"""What a caller may not see answers as slowly as what is not there: the clock gives no foreign object away.
+"""A foreign object is answered as fast as an absent one, so that response times reveal nothing.
 
 Asked in turn, medians of the two stay within 2 % of each other even on a busy machine; one more look at the database
 for one of them shows as 24 % on SQLite and 35 % on PostgreSQL. The bound lies between.
@@ -29,7 +29,7 @@ def stranger(api: Api) -> Api:
 
 
 def in_turn(caller: Api, paths: tuple[str, str]) -> float:
-    """How many times longer one takes than the other, by medians; asked in turn, on one connection."""
+    """The ratio of the median durations of two requests that are sent in turn on one connection."""
     where = urlsplit(caller.url)
     connection = HTTPConnection(where.hostname or "", where.port, timeout=30)
     headers = {"Authorization": f"Bearer {caller.token}"}

@@ -1,4 +1,4 @@
-"""The version: asked without a token, told in every answer, and how far a client may be from it."""
+"""The version: readable without a token, part of every answer, and how far a client's version may differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who am I, and may I: what a caller is told about itself, and what it must not learn about others."""
+"""``whoami`` and ``can-i``: what a caller learns about itself, and what it must not learn about others."""
 
 from __future__ import annotations
 

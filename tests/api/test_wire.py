@@ -56,7 +56,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def connect(server: Server) -> socket.socket:
     client_socket = socket.socket()
-    # Small, so that what is not read stays with the server.
+    # Small, so that unread data stays with the server.
     client_socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client_socket.settimeout(10)
     client_socket.connect(("127.0.0.1", server.port))

@@ -63,7 +63,7 @@ def dies_at(case: Case, point: int, successor: str, **options: object) -> bool:
 
 
 def frozen_worker(case: Case) -> int:
-    """Start an idle worker and freeze it; returns its pid. Its lease is long, so that it does not expire while frozen."""
+    """Start an idle worker and freeze it; returns its pid. Its long lease does not expire while it is frozen."""
     worker = case.start_worker(lease=10.0, standby=True)
     wait_until_stopped(worker)
     assert worker.pid is not None

@@ -36,7 +36,7 @@ def test_every_connection_is_cut_again_and_again(new_case: NewCase) -> None:
             while interrupted.run_to_the_end(for_seconds=pause) is not OperationState.UNDONE:
                 assert worker.is_alive(), "a lost connection is no reason to die"
                 cuts += cut_all_but(admin_connection)
-                # On a busy machine the cuts are further apart: the worker needs more time for some progress between two of them.
+                # On a busy machine the cuts are further apart, so that the worker makes progress between them.
                 pause *= 1.05
         check(interrupted)
         assert cuts > 3

@@ -1,4 +1,4 @@
-"""The suite can fail: without one protection of the engine, some test fails. A surviving mutation is a gap in the suite.
+"""The suite can fail: without one protection of the engine, a test fails. A surviving mutation is a gap in the suite.
 
 Each mutation runs through the same enumeration and the same checks as the engine itself, until something is red.
 The fourth protection, the order of events, is taken out in ``tests/database/test_outbox.py``.

@@ -1,4 +1,4 @@
-"""Every command of the path to production: install.md, the sections of identity.md it refers to, then the restore drill.
+"""Every command of the path to production: install.md, the sections of identity.md it names, then the restore drill.
 
 PostgreSQL, Keycloak, `kcadm.sh`, the units' commands and TLS are real. Stand-ins: folders of the system are below a
 folder of the test, accounts are the test's own (`sudo`, `useradd`, `chown`), `systemctl` runs what the units say, and
