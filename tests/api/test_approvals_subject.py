@@ -107,7 +107,7 @@ def test_going_on_with_what_was_approved_takes_one(operator: Api) -> None:
 
 @pytest.mark.parametrize("subject", ["test:mia", "test:group/ops"])
 @pytest.mark.parametrize("how", ["revoked", "shortened", "suspended"])
-def test_an_approval_ends_with_the_role_of_whoever_gave_it(operator: Api, subject: str, how: str) -> None:
+def test_an_approval_ends_with_the_role_of_its_approver(operator: Api, subject: str, how: str) -> None:
     admin = operator.as_("root", "canton-provider-admin")
     role = bindings.Grant(subject, "tenant-operator", "psi", None)
     with operator.services.database.write() as connection:
@@ -128,7 +128,7 @@ def test_an_approval_ends_with_the_role_of_whoever_gave_it(operator: Api, subjec
     assert power_off(operator, xname(0), approval).code == "approval-not-usable"
 
 
-def test_an_approval_ends_when_the_role_of_whoever_gave_it_runs_out(operator: Api) -> None:
+def test_an_approval_ends_when_the_role_of_its_approver_ends(operator: Api) -> None:
     """Two roles, one for a short time: the one that lasts longer counts."""
     admin = operator.as_("root", "canton-provider-admin")
     with operator.services.database.write() as connection:
@@ -143,7 +143,7 @@ def test_an_approval_ends_when_the_role_of_whoever_gave_it_runs_out(operator: Ap
     assert power_off(operator, xname(0), approval).code == "approval-not-usable"
 
 
-def test_an_approval_ends_with_the_role_of_whoever_was_renamed_before_giving_it(operator: Api) -> None:
+def test_an_approval_ends_with_the_role_of_an_approver_renamed_before(operator: Api) -> None:
     admin = operator.as_("root", "canton-provider-admin")
     with operator.services.database.write() as connection:
         row = bindings.grant(
@@ -170,7 +170,7 @@ def test_only_what_the_role_gave_a_say_in_waits_again(operator: Api) -> None:
     assert state(operator, approval) == "approved"
 
 
-def test_nobody_lets_another_give_what_they_could_not_give(admin: Api) -> None:
+def test_approving_a_grant_needs_the_rights_that_it_gives(admin: Api) -> None:
     """Not even to themselves: hana may grant roles, but none with more permissions than her own."""
     hana = admin.as_("hana")
     with_role = {"subject": "test:hana", "role": "desk", "tenant": None}

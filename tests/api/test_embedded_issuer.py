@@ -52,7 +52,7 @@ def log_in(api: Api, n: int) -> Reply:
     )
 
 
-def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_who_log_in_do_not_delay_callers_with_a_token(admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     gate, checking = threading.Event(), threading.Semaphore(0)
 
     def check_password(*_: object) -> bool:

@@ -185,7 +185,7 @@ def test_a_stream_may_begin_in_the_past(ann: Api, history: dict[int, str]) -> No
         assert json.loads(messages(response, 1)[0].data)["body"]["number"] == 18
 
 
-def test_nobody_hears_of_others(admin: Api, ann: Api) -> None:
+def test_a_member_receives_no_events_of_other_tenants(admin: Api, ann: Api) -> None:
     assert pages(ann, "?tenant=cscs") == pages(ann, "?tenant=none") == pages(admin.as_("eve")) == []
     with stream(admin.as_("eve")) as response:
         assert response.status == 403

@@ -494,7 +494,7 @@ def test_a_drain_ends_every_reader_cleanly_and_takes_no_more(database: Database)
     run(scenario())
 
 
-def test_there_are_so_many_places_and_whoever_leaves_gives_theirs_back(database: Database) -> None:
+def test_places_are_limited_and_freed_when_a_reader_leaves(database: Database) -> None:
     async def scenario() -> None:
         async with hub_of(database, places=2) as hub:
             async with follow(hub), follow(hub):
@@ -509,7 +509,7 @@ def test_there_are_so_many_places_and_whoever_leaves_gives_theirs_back(database:
     run(scenario())
 
 
-def test_nobody_listens_nobody_looks(database: Database) -> None:
+def test_without_followers_the_database_is_not_read(database: Database) -> None:
     async def scenario() -> None:
         statements = Counter[str]()
 

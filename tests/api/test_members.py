@@ -161,7 +161,7 @@ def test_an_end_must_be_to_come(admin: Api) -> None:
     assert over == "until is 2020-01-01T00:00:00Z, which is in the past; give a time in the future"
 
 
-def test_nobody_grants_more_than_they_hold(admin: Api) -> None:
+def test_no_caller_grants_more_than_they_hold(admin: Api) -> None:
     make(admin, "psi", "cscs")
     ann = admin.as_("ann", "canton-tenant-admin:psi")
     assert grant(ann, "test:bob", "tenant-admin", "psi").status == 201
@@ -184,7 +184,7 @@ def test_nobody_grants_more_than_they_hold(admin: Api) -> None:
     assert admin.get("/v1/bindings?subject=test:desk&role=tenant-operator").json["items"] == []
 
 
-def test_nobody_grants_for_longer_than_they_hold(admin: Api) -> None:
+def test_no_caller_grants_for_longer_than_they_hold(admin: Api) -> None:
     make(admin, "psi")
     grant(admin, "test:ann", "tenant-admin", "psi", until=hence(3600))
     ann = admin.as_("ann")
@@ -236,7 +236,7 @@ SUBJECTS: tuple[Any, ...] = (
 )
 
 
-def test_a_subject_nobody_could_be_is_refused(admin: Api) -> None:
+def test_an_impossible_subject_is_refused(admin: Api) -> None:
     for subject in SUBJECTS:
         refusal = grant(admin, subject, "auditor", None)
         assert (refusal.status, refusal.code) == (400, "invalid-request"), subject

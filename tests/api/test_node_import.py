@@ -293,7 +293,7 @@ def test_to_vouch_for_a_new_node_takes_a_reason(alps: Api, vouching: dict[str, s
 
 @pytest.mark.parametrize("vouching", VOUCHED)
 @pytest.mark.parametrize("suffix", ["", "?dry_run=true"])
-def test_where_two_persons_enroll_nobody_imports_a_free_node_alone(
+def test_where_two_persons_enroll_one_cannot_import_a_free_node(
     services: Services, tokens: Mint, vouching: dict[str, str], suffix: str
 ) -> None:
     policy = replace(services.settings.policy, two_person=("node.enroll",))

@@ -134,7 +134,7 @@ def test_what_a_step_saw_of_power_is_what_lists_show(admin: Api, folder: Path) -
     assert [row["power"] for row in admin.get("/v1/nodes?power=off").json["items"]] == ["off"]
 
 
-def test_nobody_makes_a_node_free_without_vouching_for_it(admin: Api) -> None:
+def test_a_node_becomes_free_only_when_the_caller_vouches_for_it(admin: Api) -> None:
     put(admin, NodeState.QUARANTINED)
     for fields in ({}, {"sanitised_by_hand": False}):
         refusal = admin.post("/v1/nodes/enroll", {"nodes": xname(0), **fields})

@@ -358,7 +358,7 @@ def test_a_claimed_node_names_the_operation_to_those_who_may_see_it(admin: Api) 
     assert "[0-1]" not in refusal.text
 
 
-def test_only_what_is_nobodys_goes_into_maintenance_and_with_a_reason(admin: Api) -> None:
+def test_only_free_nodes_go_into_maintenance_and_with_a_reason(admin: Api) -> None:
     fill(admin, {"psi": range(1), None: range(1, 3)})
     wrong = admin.post("/v1/nodes/maintenance", {"nodes": "x1000c0s[0-1]b0n0"})
     assert (wrong.status, wrong.code, wrong.json["details"]["nodes"]) == (409, "wrong-state", xname(0))

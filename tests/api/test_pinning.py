@@ -102,7 +102,7 @@ def test_a_role_that_was_over_is_granted_to_the_name_and_not_to_its_former_owner
     assert admin.as_("ann", **NEW).get("/v1/tenants/psi").status == 200
 
 
-def test_a_groups_binding_is_nobodys(admin: Api) -> None:
+def test_a_groups_binding_is_not_pinned(admin: Api) -> None:
     make(admin, "psi")
     grant(admin, "test:group/ops", "tenant-viewer", "psi")
     for user in ("ann", "bob"):

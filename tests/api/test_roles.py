@@ -41,7 +41,7 @@ def test_every_role_is_listed_with_what_it_holds(admin: Api) -> None:
     assert roles["provider-admin"]["builtin"] is True
 
 
-def test_whoever_has_a_role_sees_all_and_a_stranger_none(admin: Api) -> None:
+def test_a_caller_with_a_role_sees_all_roles_and_a_stranger_none(admin: Api) -> None:
     viewer = admin.as_("ann", "canton-tenant-viewer:psi")
     assert viewer.get("/v1/roles").json == admin.get("/v1/roles").json
     assert admin.as_("eve").get("/v1/roles").json == {"items": [], "next": None}

@@ -244,7 +244,7 @@ def test_an_administrators_rotation_keeps_tokens_as_narrow_as_they_were(admin: A
     assert admin.post(f"{second_account}/rotate").json["permissions"] == ["node.read"]
 
 
-def test_nobody_gives_an_account_or_a_token_more_than_they_hold(admin: Api) -> None:
+def test_no_caller_gives_an_account_or_a_token_more_than_they_hold(admin: Api) -> None:
     make(admin, "psi", "cscs")
     strong = account(admin, "psi", ["node.power"], "strong")
     names = ["tenant.read", "node.read", "service-account.create", "service-account.token", "service-account.read"]

@@ -133,7 +133,7 @@ def test_of_what_a_tenants_administrator_revokes_another_one_decides(two_person:
     assert bob.post(f"/v1/approvals/{waiting}/approve").status == 200
 
 
-def test_a_refusal_tells_nobody_that_there_is_a_binding(admin: Api) -> None:
+def test_a_refusal_does_not_tell_that_there_is_a_binding(admin: Api) -> None:
     make(admin, "psi")
     regrant(admin, None)
     grant(admin, "test:eve", "blind", "psi")

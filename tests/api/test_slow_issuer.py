@@ -49,7 +49,7 @@ def latency(api: Api) -> float:
     return time.monotonic() - started
 
 
-def test_strangers_with_unknown_keys_do_not_hold_up_anybody_else(admin: Api, slow: Publisher) -> None:
+def test_strangers_with_unknown_keys_do_not_delay_others(admin: Api, slow: Publisher) -> None:
     path = admin.post("/v1/service-accounts", {"name": "ci", "tenant": None, "permissions": ["node.read"]}).headers[
         "location"
     ]

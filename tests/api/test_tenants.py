@@ -132,7 +132,7 @@ def test_a_reason_may_be_as_long_in_every_script(admin: Api, letter: str) -> Non
 
 
 @pytest.mark.parametrize("nothing", ["\u3164", "\u2800\u2800", "\ufe0f"])
-def test_a_reason_that_nobody_can_see_is_none(admin: Api, nothing: str) -> None:
+def test_an_invisible_reason_is_none(admin: Api, nothing: str) -> None:
     make(admin, "psi")
     refusal = admin.call("DELETE", "/v1/tenants/psi", reason=nothing)
     assert (refusal.status, refusal.code) == (400, "invalid-request")

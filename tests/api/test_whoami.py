@@ -47,18 +47,18 @@ def test_a_role_that_has_run_out_is_none(admin: Api) -> None:
     assert ann.get("/v1/tenants/psi").status == 404
 
 
-def test_a_group_whose_name_no_database_can_keep_binds_nobody_and_breaks_nothing(admin: Api) -> None:
+def test_a_group_whose_name_no_database_can_store_gives_no_binding_and_no_error(admin: Api) -> None:
     reply = admin.as_("ann", groups=["a\x00b", "ops"]).get("/v1/whoami")
     assert (reply.status, reply.json["bindings"]) == (200, [])
 
 
-def test_a_stranger_is_somebody_without_roles(api: Api) -> None:
+def test_a_stranger_is_a_person_without_roles(api: Api) -> None:
     identity = api.as_("eve").get("/v1/whoami").json
     assert (identity["id"], identity["bindings"]) == ("test:eve", [])
     assert identity["expires_at"] > to_text(int(time.time()) * SECOND)
 
 
-def test_without_a_token_nobody_is_asked_anything(api: Api) -> None:
+def test_without_a_token_every_question_is_refused(api: Api) -> None:
     for path in ("/v1/whoami", "/v1/can-i?permission=tenant.read"):
         assert api.get(path).code == "not-authenticated"
 

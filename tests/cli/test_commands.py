@@ -435,7 +435,7 @@ def test_a_member_is_removed_by_name(canton: Run, script: Script) -> None:
     assert script.lines()[1:] == ["DELETE /v1/bindings/bd_1", "DELETE /v1/bindings/bd_2"]
 
 
-def test_removing_what_nobody_gave_is_not_found(canton: Run, script: Script) -> None:
+def test_removing_a_role_that_was_not_granted_is_not_found(canton: Run, script: Script) -> None:
     script.on("GET /v1/bindings", items())
     result = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi", "--reason", "left")
     assert (result.status, result.out) == (3, "")
@@ -482,7 +482,7 @@ class TestProblems:
         assert (result.status, result.out) == (exit_code, "")
         assert result.err.startswith("canton: no such thing as \\x1b[2Jpsi")
 
-    def test_nobody_there_is_8(self, canton: Run) -> None:
+    def test_an_unreachable_server_is_8(self, canton: Run) -> None:
         result = canton("tenant", "list", "--server", "http://127.0.0.1:1")
         assert result.status == 8
         assert "http://127.0.0.1:1 cannot be reached" in result.err

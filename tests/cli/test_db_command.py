@@ -197,7 +197,7 @@ def test_check_finds_a_server_that_is_too_old(canton: Run, database_url: str, mo
     assert "99 or newer" in found["server"]
 
 
-def test_check_says_that_nobody_answers_and_hides_the_password(canton: Run) -> None:
+def test_check_says_that_no_server_answers_and_hides_the_password(canton: Run) -> None:
     failed_checks = failures(canton, "postgresql://canton:sesame@127.0.0.1:1/canton")
     assert failed_checks.keys() == {"answers"}
     assert "canton:(hidden)@127.0.0.1" in failed_checks["answers"]

@@ -396,7 +396,7 @@ class TestNodesThatAreNotThere:
         script.on("GET /v1/nodes", items())
         assert canton("node", "list", "x1000c0s0b0n0", "--selector", "power=on").status == 0
 
-    def test_show_by_a_number_that_nobody_has(self, canton: Run, script: Script) -> None:
+    def test_show_by_a_number_that_no_node_has(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items())
         result = canton("node", "show", "nid000099")
         assert result.status == 3

@@ -192,7 +192,7 @@ class TestIssuer:
     @pytest.mark.parametrize(
         "page", ["--version", "file:///etc/passwd", "javascript:alert(1)", "http://login.example.org", "https://", ""]
     )
-    def test_nobody_is_sent_to_what_is_no_safe_page(self, issuer: Issuer, script: Script, page: str) -> None:
+    def test_an_unsafe_page_is_not_opened(self, issuer: Issuer, script: Script, page: str) -> None:
         script.on("POST /device_authorization_endpoint", Reply(body={"device_code": "d", "verification_uri": page}))
         with pytest.raises(NotAuthenticated, match="the login was stopped"):
             issuer.start_device()

@@ -143,7 +143,7 @@ def test_a_transaction_that_fails_leaves_no_record(database: Database) -> None:
 
 
 def test_what_is_hashed_never_changes() -> None:
-    """Chains in the field were sealed with this: another result here makes all of them look forged."""
+    """Existing chains were sealed with these hashes: another result here would make all of them look forged."""
     record = Record(7, 1_700_000_000_000_000, "ann", "do", "x", "why", '{"k":"ü"}', None, GENESIS, "")
     assert record.seal() == "sha256:ee182c906b4f6411a3036a6f3017536c381707c213f2be956636fdafa1a0efd3"
 
@@ -269,7 +269,7 @@ def test_two_records_that_changed_places_are_found(chain: Database, one: int, se
 
 
 def test_records_far_apart_that_changed_places_are_found(chain: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search for where a record belongs is limited, but looks at the place that it was exchanged for."""
+    """The search for a record's place is limited, but includes the place of the record it was exchanged with."""
     monkeypatch.setattr(audit, "NEIGHBOURHOOD", 1)
     with chain.write() as connection:
         for old, new in ((2, 99), (5, 2), (99, 5)):
@@ -352,7 +352,7 @@ def test_an_anchor_from_before_the_first_record(chain: Database) -> None:
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("field", "value"), [("actor", b"\xff\x00"), ("seq", "six"), ("at", "noon"), ("hash", b"x")])
 def test_values_of_another_type_are_found(chain: Database, field: str, value: object) -> None:
-    """SQLite keeps what it is given, whatever the column says."""
+    """SQLite stores values of any type, whatever the column's type is."""
     with chain.write() as connection:
         # As a literal: a bound value would be converted to the type of the column.
         change(connection, LENGTH, **{field: sa.literal(value)})
@@ -489,7 +489,7 @@ database.close()
 
 
 def test_a_long_chain_is_verified_in_little_memory(database: Database, database_url: str) -> None:
-    """In a process of its own: what a PostgreSQL client holds is not Python's memory."""
+    """In a process of its own: the memory of a PostgreSQL client is not part of Python's."""
     count, reason = 12_000, "r" * 4_000
     records, previous = [], GENESIS
     for n in range(1, count + 1):

@@ -37,7 +37,7 @@ def length(database: Database) -> int:
 
 @contextmanager
 def restored(file: Path, source: Databases) -> Iterator[Database]:
-    """What the documentation tells an operator to do with a backup."""
+    """Restore a backup with the commands of the documentation."""
     with source.empty() as url:
         address = make_url(url)
         if address.get_backend_name() == "sqlite":
@@ -195,7 +195,7 @@ exit 1
 
 @pytest.fixture
 def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pg_dump that writes down what it is given."""
+    """A pg_dump that records its arguments and environment."""
     program = tmp_path / "pg_dump"
     program.write_text(SPY)
     program.chmod(0o755)

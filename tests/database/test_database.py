@@ -252,7 +252,7 @@ def test_more_users_than_connections_wait_their_turn(database: Database) -> None
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_lists_of_every_length_leave_no_statements_prepared(database: Database) -> None:
-    """Each length is a statement of its own, of megabytes for thousands of names, and a caller chooses it."""
+    """Each length makes another statement, of megabytes for thousands of names, and a caller chooses the length."""
     with database.read() as connection:
         if "ENABLE_STMTVTAB" not in connection.scalars(sa.text("PRAGMA compile_options")).all():
             pytest.skip("LEFT OUT: what SQLite keeps prepared (this SQLite was built without the table sqlite_stmt)")

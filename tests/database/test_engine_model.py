@@ -54,7 +54,7 @@ NAMES = tuple(f"x1000c0s{n}b0n0" for n in range(8))
 
 @dataclass(frozen=True)
 class Times:
-    """All times of a run, in seconds. Every act shows within the time that the engine gives it."""
+    """All times of a run, in seconds. The effect of every act shows within the time that the engine allows."""
 
     unit: float
     late_units: int
@@ -90,7 +90,7 @@ class Clock:
 
 
 class JumpingSelector(selectors.DefaultSelector):
-    """Where a loop would sleep, time jumps."""
+    """A selector that advances the virtual time instead of sleeping."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class Crash(BaseException):
 
 @dataclass
 class Device:
-    """What each target shows, and how it will misbehave; the harm that was done to it is counted, not raised."""
+    """The values of the targets and their coming faults; wrong acts are collected in ``harm``, not raised."""
 
     now: Callable[[], float]
     late: float
@@ -129,7 +129,7 @@ class Device:
     harm: list[str] = field(default_factory=list)
 
     def catch_up(self, *, land: Collection[str] = ()) -> None:
-        """Show what is due, and on some targets whatever is still to come."""
+        """Apply the changes that are due, and on the targets in ``land`` all pending changes."""
         for when, target, value in list(self.soon):
             if target in land or when <= self.now():
                 self.values[target] = value
@@ -171,17 +171,17 @@ class Device:
         return refusals
 
     def settle(self) -> None:
-        """From now on it behaves."""
+        """Remove all coming faults."""
         self.on_look.clear()
         self.on_act.clear()
 
 
-# How an act goes. Lost is its answer; what is lost for good fails the step at once. Deaf devices do nothing.
+# The outcomes of an act. "lost": its answer is lost; lost for good: the step fails at once; "deaf": no effect.
 WAYS = (
     *("at once", "at once", "at once", "late", "late", "late", "late", "refused", "busy", "deaf"),
     *("lost", "lost, late", "lost, nothing", "lost for good", "lost for good, late"),
 )
-# How a look goes; how a worker is interrupted; what people decide, asked and unasked.
+# The outcomes of a look; the interruptions of a worker; the decisions of people, required and not required.
 LOOKS = (*("well",) * 8, "no route", "no route", "gone")
 ENDS = ("crash", "crash", "crash", "cancelled", "stop")
 DECIDES = ("undo", "undo", "undo", "retry", "retry", "abandon")
@@ -190,7 +190,7 @@ MEDDLES = ("cancel", "cancel", "cancel", "undo", "retry", "abandon")
 
 @dataclass
 class Process:
-    """A worker process that may end, lose its lease or be told to stop at one of the points it passes."""
+    """A worker process that may crash, lose its lease or be stopped at one of the points it passes."""
 
     how: str
     points: int
@@ -212,7 +212,7 @@ class Process:
 
 
 class Put:
-    """``put/1``: a target shows a value, seen and told by a process that may die on the way."""
+    """``put/1``: sets and reads a target's value, in a process that may crash during a call."""
 
     name = KIND
 
@@ -237,7 +237,7 @@ class Put:
 
 
 def random_plan(dice: random.Random, observed: Mapping[str, int]) -> Plan:
-    """Steps over some nodes; those over one node come one after the other, and all of them have an undo or none."""
+    """A plan over some nodes: the steps of one node run one after the other, and all of them have an undo or none."""
     names = dice.sample(NAMES, dice.randint(1, 2))
     now = dict(observed)
     undoable = {name for name in names if dice.random() < 0.8}
@@ -272,7 +272,7 @@ def scaled(plan: Plan, unit: float) -> Plan:
     return replace(plan, steps=tuple(steps))
 
 
-# What may follow upon what, by driving alone and by a person's decision.
+# The states that may follow each state, by driving alone and by a person's decision.
 DRIVES = {
     Op.QUEUED: {Op.RUNNING, Op.DONE, Op.CANCELLED, Op.NEEDS_ATTENTION},
     Op.RUNNING: {Op.DONE, Op.CANCELLED, Op.NEEDS_ATTENTION},
@@ -289,7 +289,7 @@ DECISIONS: dict[
 
 
 class Site:
-    """What may happen to a site, and what must hold after each of it."""
+    """The events that may happen to a site, and the conditions that must hold after each."""
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
         self.database = database
@@ -306,7 +306,7 @@ class Site:
         """What every target that no operation works on must show."""
 
     def submit(self, seed: int) -> None:
-        """A plan made from what is seen, and the trouble that its devices will make."""
+        """Submit a plan for the values that the devices show, and choose the faults of its devices."""
         dice = random.Random(seed)
         plan = scaled(random_plan(dice, self.device.values), self.times.unit)
         note(str(plan))
@@ -381,7 +381,7 @@ class Site:
         await drive.run()
 
     def wait(self, units: int | None) -> None:
-        """Time passes: some of it, or as much as it takes until an operation is due."""
+        """Let this time pass, or with None the time until an operation is due."""
         if units is None:
             with self.database.read() as connection:
                 seconds = leases.seconds_until_due(connection)
@@ -403,7 +403,7 @@ class Site:
             leases.forgive_the_future(connection)
 
     def decide(self, decision: str, which: int) -> None:
-        """About one that asks for it; while none does, the work goes on."""
+        """Decide about an operation that needs attention; without one, a worker drives the others."""
         asking = sorted(identity for identity, state in self.states.items() if state is Op.NEEDS_ATTENTION)
         if asking:
             self.intervene(asking[which % len(asking)], decision)
@@ -411,7 +411,7 @@ class Site:
             self.work(ENDS[which % len(ENDS)], which % 20)
 
     def meddle(self, decision: str, which: int) -> None:
-        """Whatever state it is in."""
+        """Decide about an operation in any state."""
         self.intervene(sorted(self.plans)[which % len(self.plans)], decision)
 
     def intervene(self, identity: str, decision: str) -> None:
@@ -497,7 +497,7 @@ class Site:
     def promised(
         self, identity: str, plan: Plan, its_rows: Mapping[int, StepRow], state: OperationState
     ) -> dict[str, int]:
-        """What the devices show from now on, because of how an operation ended."""
+        """The values that the devices must show after an operation has ended in this state."""
         if state is Op.DONE:
             assert {row.state for row in its_rows.values() if row.n > 0} <= {S.DONE}
             return {step.target: value_of(step.goal) for step in plan.steps}
@@ -525,7 +525,7 @@ class Site:
                 assert [event.seq for event in events] == list(range(1, outbox.last(connection, stream) + 1))
 
     def everything_comes_to_rest(self) -> None:
-        """Once devices behave, every operation ends or asks; and a retry brings each that asks to an end."""
+        """Without faults every operation ends or needs attention, and a retry ends each that needs attention."""
         self.device.settle()
         self.drain()
         assert all(state in ENDED or state is Op.NEEDS_ATTENTION for state in self.states.values())
@@ -603,7 +603,7 @@ MADE: dict[str, tuple[int, Callable[[random.Random], Event]]] = {
 
 
 def script(seed: int, length: int) -> list[Event]:
-    """From a seed, because it makes better use of few examples than drawing each choice; a shorter one is a part."""
+    """The events for a seed: with few examples this finds more than drawing each choice. A shorter one is a prefix."""
     dice = random.Random(seed)
     deck = [name for name, (weight, _) in MADE.items() for _ in range(weight)]
     return [MADE[name][1](dice) for name in ("submit", *dice.choices(deck, k=30)[:length])]
@@ -618,7 +618,7 @@ def play(site: Site, events: Iterable[Event]) -> None:
 
 
 def trust_the_power_supply(connection: sqlite3.Connection, _record: object) -> None:
-    """Nothing here pulls the plug of the machine, so nothing needs to wait for the disk."""
+    """No power failure of the machine is tested, so writes need not wait for the disk."""
     connection.execute("PRAGMA synchronous = OFF")
 
 

@@ -24,7 +24,7 @@ def wait_for_one_key(database: Database) -> None:
         time.sleep(0.02)
 
 
-def test_a_worker_forgets_keys_that_nobody_repeats_any_more(database: Database) -> None:
+def test_a_worker_deletes_expired_keys(database: Database) -> None:
     with database.write() as connection:
         for key in ("fresh", "old"):
             assert idempotency.begin(connection, "cscs:alice", key, "sha256:0")

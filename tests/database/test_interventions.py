@@ -1,4 +1,4 @@
-"""What a person can do about an operation, and what becomes of its nodes."""
+"""The interventions of a person in an operation, and the states of its nodes afterwards."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def states(database: Database, identity: str) -> dict[int, StepState]:
 
 
 def carry_on(database: Database, machine: Machine, identity: str) -> OperationState:
-    """Have a worker bring the operation to rest; whatever ended leaves no step open."""
+    """Let a worker drive the operation until it rests; an ended operation must have no open step."""
 
     async def scenario() -> None:
         async with working(database, SetValue(machine)):
@@ -76,7 +76,7 @@ def said(database: Database, identity: str) -> str:
 
 
 def stuck(database: Database, machine: Machine, plan: Plan) -> str:
-    """An operation of which something failed."""
+    """An operation with a failed step, which needs attention."""
     identity = order(database, plan)
     assert carry_on(database, machine, identity) is Op.NEEDS_ATTENTION
     return identity
@@ -112,7 +112,7 @@ def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
 
 
 def test_cancel_withdraws_what_was_only_looked_at(database: Database) -> None:
-    """The device does not answer and the next look is minutes away: there is nothing to finish, so it ends at once."""
+    """The device does not answer and the next look is minutes away: nothing is under way, so it ends at once."""
 
     async def scenario() -> None:
         machine = Machine(blind=[temporary("no route")])
@@ -170,7 +170,7 @@ def test_cancel_finishes_a_stretch_that_must_not_be_left_half_way(database: Data
 
 
 def test_cancel_waits_for_what_is_under_way(database: Database) -> None:
-    """The operation is parked until its act shows; the cancel makes it due, but what was begun is finished."""
+    """The operation waits until its act shows; the cancel makes it due, but the act under way is finished."""
 
     async def scenario() -> None:
         machine = Machine(late={"t": 0.4})
@@ -186,7 +186,7 @@ def test_cancel_waits_for_what_is_under_way(database: Database) -> None:
 
 
 def test_cancel_reaches_a_drive_that_writes_nothing(database: Database) -> None:
-    """A renewal brings the word; what needs the slow step is then never begun."""
+    """The worker learns of the cancel at a renewal; steps that need the slow step are never begun."""
 
     async def scenario() -> None:
         machine = Machine(gates={"slow": asyncio.Event(), "t": asyncio.Event()})
@@ -326,7 +326,7 @@ def test_an_undo_that_fails_asks_again_and_leaves_no_step_open(database: Databas
 
 
 def test_undo_waits_for_what_may_still_show(database: Database) -> None:
-    """The act was answered with an error and shows late: an undo that looks too early would see nothing to do."""
+    """The act was answered with an error and shows late: an undo that looks too early would find nothing to do."""
 
     async def scenario() -> None:
         machine = Machine(values={"t": "off"}, late={"t": 0.4}, lose_answers=1)
@@ -423,7 +423,7 @@ def test_where_a_node_ends(database: Database, ends: OperationState, expected: N
 
 
 def test_a_doubt_that_is_being_raised_is_not_overwritten(database: Database) -> None:
-    """The last transaction of an operation decides from what the node is, not from what it was a moment ago."""
+    """The last transaction of an operation decides by the node's state in that transaction, not by an earlier read."""
     (name,) = add_nodes(database, 1)
     with database.write() as connection:
         add_tenant(connection)
@@ -516,7 +516,7 @@ def test_an_intervention_happens_as_a_whole_or_not_at_all(database: Database, in
 
 @pytest.mark.parametrize("intervene", ALLOWED)
 def test_two_people_at_the_same_moment(database: Database, intervene: Intervention) -> None:
-    """One of two equal decisions counts, the other hears what became of the operation; a cancel may be repeated."""
+    """One of two equal decisions counts, the other is refused with the operation's state; a cancel may be repeated."""
     identity = order(database, plan_of(set_value(1, "t", back="off")))
     if intervene is not cancel:
         assert carry_on(database, Machine(refuse={"t": [permanent()]}), identity) is Op.NEEDS_ATTENTION
@@ -536,7 +536,7 @@ def test_two_people_at_the_same_moment(database: Database, intervene: Interventi
 
 
 def test_a_person_is_heard_at_once(database: Database) -> None:
-    """The worker sleeps; every intervention that gives it something to do rings."""
+    """The worker sleeps; every intervention that makes an operation due wakes it."""
 
     async def scenario() -> None:
         machine = Machine(values={"t": "broken"}, refuse={"t": [permanent() for _ in range(3)]})

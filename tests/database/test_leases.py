@@ -63,7 +63,7 @@ def change(database: Database, identity: str, **values: Any) -> None:
 
 
 def expire(database: Database, identity: str) -> None:
-    """The lease ran out and was not renewed."""
+    """Let the lease run out without a renewal."""
     change(database, identity, due_at=database_now() - 1)
 
 
@@ -361,7 +361,7 @@ def test_a_drive_at_whose_end_it_was_replaced_does_not_end_the_operation(databas
 
 
 class Careless(SetValue):
-    """A step kind whose driver does not ask before it sends."""
+    """A step kind whose driver does not call the guard before it sends."""
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
         return await super().act([replace(call, guard=lambda: None) for call in calls])
@@ -394,7 +394,7 @@ def test_a_lease_that_ends_while_a_request_is_prepared_stops_it(database: Databa
 
 
 @pytest.mark.parametrize("intervene", [retry, abandon])
-def test_an_intervention_fences_out_whoever_still_believes_in_a_lease(
+def test_an_intervention_fences_out_a_worker_with_an_old_lease(
     database: Database, queued: str, intervene: Callable[..., None]
 ) -> None:
     lease = leased(database)
@@ -406,10 +406,8 @@ def test_an_intervention_fences_out_whoever_still_believes_in_a_lease(
 
 
 @pytest.mark.parametrize("failure", [LeaseLost("taken over"), TypeError("a defect"), asyncio.CancelledError()])
-def test_after_a_write_that_failed_nobody_acts_on_rows_that_are_not_there(
-    database: Database, queued: str, failure: BaseException
-) -> None:
-    """Two intents go out in one transaction; that one of the two waited for the other must not make it believe."""
+def test_after_a_failed_write_no_step_acts(database: Database, queued: str, failure: BaseException) -> None:
+    """Two intents share one transaction; when it fails, neither of the two may act."""
     lease, writes = leased(database), 0
 
     async def write(change: Callable[[Connection], T]) -> T:

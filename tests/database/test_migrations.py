@@ -110,7 +110,7 @@ def test_revisions_are_numbered_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_revision_stands_on_its_own(revision: str) -> None:
-    """The schema moves on; a revision that imported it would change with it."""
+    """The schema changes; a revision that imported it would change with it."""
     text = (migrate.MIGRATIONS / "versions" / f"{revision}.py").read_text()
     assert not re.search(r"\bcanton\.|create_all", text)
 
@@ -362,7 +362,7 @@ def wait_at_the_door(database: Database, process: subprocess.Popen[str]) -> None
 
 
 def is_at_the_door(database: Database, process: subprocess.Popen[str]) -> bool:
-    """Whether the process asks PostgreSQL for the lock, or has opened the SQLite file."""
+    """Whether the process waits for PostgreSQL's lock, or has opened the SQLite file."""
     if database.is_postgresql:
         with database.read() as connection:
             waiting = (

@@ -30,7 +30,7 @@ def numbers(database: Database, stream: str = "psi", start: int = 0) -> list[int
 
 
 def naive_append() -> Append:
-    """How a sequence numbers rows: at once, unlocked, and without giving a number back."""
+    """Appends with numbers as a sequence gives them: at once, without a lock, and never returned."""
     count = itertools.count(1)
 
     def append(connection: Connection, stream: str, events: Sequence[Event]) -> None:
@@ -201,7 +201,7 @@ def wait_for_lock(database: Database, waiting: Future[None]) -> None:
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_numbers_from_a_sequence_lose_the_late_event(database: Database) -> None:
-    """Why the outbox is as it is: without the lock, a reader that goes on from 2 never sees 1."""
+    """The reason for the outbox's lock: without it, a reader that goes on from 2 never sees 1."""
     append = naive_append()
     with database.write() as connection:
         connection.execute(sa.insert(schema.stream).values(name="psi", last=0))
@@ -215,7 +215,7 @@ def test_numbers_from_a_sequence_lose_the_late_event(database: Database) -> None
 
 
 def write_and_watch(database: Database, append: Append) -> tuple[list[int], set[int]]:
-    """Four writers, some of which roll back, all of which take their time; what a polling reader saw, what is there."""
+    """Four slow writers, some of which roll back; returns the numbers that a polling reader saw, and those stored."""
     writers, events_per_writer = 4, 20
     together, over = threading.Barrier(writers + 1), threading.Event()
 
@@ -260,7 +260,7 @@ def test_a_polling_reader_sees_every_event_once_and_in_order(database: Database)
 def test_the_same_reader_notices_numbers_from_a_sequence(
     database: Database, record_property: Callable[[str, object], None]
 ) -> None:
-    """The test above can fail: it does when the lock is gone."""
+    """The test above can fail: without the lock it does."""
     with database.write() as connection:
         connection.execute(sa.insert(schema.stream).values(name="psi", last=0))
     numbers_read, numbers_stored = write_and_watch(database, naive_append())

@@ -26,7 +26,7 @@ def test_no_table_mixes_intent_and_observation(table: sa.Table) -> None:
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_intent_does_not_refer_to_what_was_seen(table: sa.Table) -> None:
-    """An observation may come and go; nothing that was decided can depend on its row."""
+    """Observations are deleted and added; no decided value may refer to their rows."""
     for key in table.foreign_keys:
         assert key.column.table.info["holds"] != "observation"
 

@@ -1,4 +1,4 @@
-"""The list filter against the decision: in a real database, exactly those rows for which policy says yes."""
+"""The list filter and the decision agree: a list holds exactly the rows for which the policy decides yes."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def leaves_nothing(database: Database) -> Iterator[None]:
 
 
 def over(*names: str, **changes: Any) -> Plan:
-    """A plan over nodes as ``add_nodes`` made them."""
+    """A plan over nodes that ``add_nodes`` created."""
     plan = plan_of(*(set_value(n, name, back="off") for n, name in enumerate(names, 1)), nodes=names)
     return replace(plan, **({"inputs": {f"node:{name}": 1 for name in names}} | changes))
 
@@ -59,7 +59,7 @@ def cleaning(name: str) -> Move:
 
 
 def in_threads(count: int, work: Callable[[int], T]) -> list[T | CantonError]:
-    """Run at the same moment; a refusal is an answer, anything else fails the test."""
+    """Run the calls at the same time; a refusal is a result, any other exception fails the test."""
     together = threading.Barrier(count)
 
     def run(n: int) -> T | CantonError:
@@ -317,7 +317,7 @@ def test_of_two_rivals_one_wins(database: Database) -> None:
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_a_rival_that_lets_go_at_the_last_moment_leaves_no_node_unclaimed(database: Database) -> None:
-    """It was in the way when we claimed, and gone when we looked who it was."""
+    """The rival held the node at the claim, and had let go of it when its identity was read."""
     one, two, three = add_nodes(database, 3)
     rivals = [order(database, over(two))]
 
@@ -331,7 +331,7 @@ def test_a_rival_that_lets_go_at_the_last_moment_leaves_no_node_unclaimed(databa
 
 
 def test_many_rivals_over_random_nodes_neither_share_nor_block_each_other(database: Database) -> None:
-    """Overlapping sets in any order, claimed and let go at once: one that waits in a circle would be an error."""
+    """Overlapping sets in any order, claimed and released at once: a deadlock would be an error."""
     names = add_nodes(database, 8)
 
     def compete(seed: int) -> int:
@@ -387,7 +387,7 @@ def test_an_input_that_need_not_be_claimed_is_watched_too(database: Database) ->
 
 
 def test_a_world_that_is_moving_is_waited_for(database: Database) -> None:
-    """A plan whose input is being changed by a transaction that has not committed is not stored behind its back."""
+    """A submission waits for an open transaction that changes an input of its plan."""
     (name,) = add_nodes(database, 1)
     with ThreadPoolExecutor(1) as pool:
         with database.write() as connection:
@@ -420,7 +420,7 @@ def test_a_reviewed_plan_is_carried_out(database: Database) -> None:
     assert operation(database, identity).plan == reviewed
 
 
-def test_a_digest_that_nobody_made_is_refused(database: Database) -> None:
+def test_an_invented_digest_is_refused(database: Database) -> None:
     (name,) = add_nodes(database, 1)
     with pytest.raises(UnknownPlan, match="there is no plan sha256:feed; make a dry run"):
         order(database, over(name), reviewed="sha256:feed")

@@ -1,4 +1,4 @@
-"""The whole worker, in this process, on both databases, over a machine that misbehaves."""
+"""The whole worker, in this process, on both databases, with a machine that shows faults."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def carry_out(
     kind: SetValue | None = None,
     **settings: Any,
 ) -> str:
-    """Submit a plan and have one worker bring it to rest."""
+    """Submit a plan and let one worker drive it until it rests."""
 
     async def scenario() -> str:
         identity = order(database, plan_of(*steps))
@@ -84,7 +84,7 @@ def carry_out(
 
 
 def on(device: str, *numbers: int) -> list[Step]:
-    """Steps that wait for nothing."""
+    """Steps without needs."""
     return [replace(set_value(n, f"t{n}"), device=device) for n in numbers]
 
 
@@ -138,7 +138,7 @@ def test_a_plan_is_carried_out_in_order_and_lets_go(database: Database) -> None:
 
 
 class SeesPower(SetValue):
-    """What it sets is a node's power."""
+    """A step kind whose value is a node's power."""
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
         sightings = await super().observe(calls)
@@ -245,7 +245,7 @@ def test_an_act_that_shows_late_is_waited_for(database: Database) -> None:
 
 
 def test_an_act_that_shows_while_an_answer_is_on_its_way_is_not_repeated(database: Database) -> None:
-    """The look began before the time to show was over, and its answer came after it, with what was there before."""
+    """The look began before the time to show was over; its answer came later, with the value from before the act."""
 
     class SlowAnswers(SetValue):
         async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
@@ -264,7 +264,7 @@ def test_an_act_that_shows_while_an_answer_is_on_its_way_is_not_repeated(databas
 def test_a_write_that_took_long_does_not_shorten_the_time_to_show(
     database: Database, monkeypatch: pytest.MonkeyPatch, slow: list[type]
 ) -> None:
-    """The database's time comes with the answer to a write: on a busy machine it is old when it arrives."""
+    """The answer to a write contains the database's time: on a busy machine that is old when it arrives."""
     write, delays = Worker._write, list(slow)
 
     async def slow_write(worker: Worker, change: Callable[[sa.Connection], Any]) -> Any:
@@ -406,7 +406,7 @@ DEFECTS: dict[str, Callable[[Machine], SetValue]] = {
 
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_step_kind_with_a_defect_asks_a_person(database: Database, defect: str) -> None:
-    """It must neither stop the worker nor be tried over and over behind everybody's back."""
+    """The defect must neither stop the worker nor be retried without end and unnoticed."""
     machine = Machine(deaf={"t"})
 
     async def scenario() -> None:
@@ -626,7 +626,7 @@ def test_a_worker_that_was_replaced_drops_the_operation(database: Database) -> N
 
 
 def test_a_worker_that_replaces_itself_keeps_the_new_lease(database: Database) -> None:
-    """Its own lease ran out under it and it took the operation again: the end of the old drive is not the new one's."""
+    """Its own lease ran out and it took the operation again: the end of the old drive must not end the new one."""
 
     async def scenario() -> None:
         machine = Machine(gates={"t": asyncio.Event()})

@@ -110,7 +110,7 @@ def test_a_wrong_secret_is_said(machine: Emulator, power: PcsPower, secret: Path
     assert str(secret) in refusal.value.cause
 
 
-def test_nobody_there_is_temporary(secret: Path) -> None:
+def test_an_unreachable_service_is_temporary(secret: Path) -> None:
     power = PcsPower(Gateway(Access("http://127.0.0.1:1", "admin-client", secret)))
     with pytest.raises(TemporaryFailure, match="no answer"):
         asyncio.run(power.states([OFF]))

@@ -1,4 +1,4 @@
-"""The issuers that flows are tested against, and a loud word when Keycloak is not among them."""
+"""The issuers of the tests of flows, and a report when Keycloak is not among them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEFT_OUT = pytest.StashKey[int]()
 
 @pytest.fixture(scope="session")
 def issuers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Issuer]]:
-    """One of each kind for the whole run; made when first asked for."""
+    """One issuer of each kind for the whole run; created at the first use."""
     with ExitStack() as stack:
         yield _Issuers(stack, tmp_path_factory.mktemp("issuer") / "issuer.db")
 
@@ -42,7 +42,7 @@ def issuer(request: pytest.FixtureRequest, issuers: dict[str, Issuer]) -> Issuer
 
 @pytest.fixture
 def shared(issuers: dict[str, Issuer]) -> Embedded:
-    """The embedded issuer, for tests that leave no trace in it."""
+    """The embedded issuer, for tests that do not change its state."""
     issuer = issuers["embedded"]
     assert isinstance(issuer, Embedded)
     return issuer
@@ -50,7 +50,7 @@ def shared(issuers: dict[str, Issuer]) -> Embedded:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Embedded]:
-    """An embedded issuer that no other test has touched."""
+    """An embedded issuer of this test alone."""
     with embedded(tmp_path / "issuer.db") as issuer:
         yield issuer
 

@@ -1,4 +1,4 @@
-"""Two issuers with one face: the embedded one, and a Keycloak with a realm like CSM's. Same people, same clients."""
+"""Two issuers with one interface: the embedded one, and a Keycloak with a realm like CSM's. Same people and clients."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Issuer(Protocol):
     def endpoints(self) -> dict[str, Any]: ...
 
     def add_key(self) -> None:
-        """A new one signs; the old ones are still published."""
+        """Add a key that signs from now on; the old ones are still published."""
 
     def drop_key(self, kid: str) -> None: ...
 
@@ -93,7 +93,7 @@ class Keycloak(_Discovered):
 
     @contextmanager
     def changed_client(self, client: str, **changes: Any) -> Iterator[None]:
-        """While it lasts, the client is set differently; ``attributes`` are added to those that it has."""
+        """Change the client's settings while the block lasts; ``attributes`` are added to the existing ones."""
         (client_before,) = keycloak_realm.call(self._base, "GET", f"{self._realm}/clients?clientId={client}")
         path = f"{self._realm}/clients/{client_before['id']}"
         changed = {**client_before, **changes}
@@ -103,7 +103,7 @@ class Keycloak(_Discovered):
         try:
             yield
         finally:
-            # An attribute that is left out stays; an empty one goes.
+            # An attribute that is left out stays; an empty one is removed.
             restored = {**client_before, "attributes": {**added, **client_before["attributes"]}}
             keycloak_realm.call(self._base, "PUT", path, restored)
 
@@ -122,7 +122,7 @@ class Pkce:
 
 
 def login_address(issuer: Issuer, challenge: str, **changes: str | None) -> str:
-    """Where the console sends a browser; a change to None leaves the parameter out."""
+    """The address to which the console sends a browser; a change to None leaves the parameter out."""
     parameters: dict[str, str | None] = {
         "response_type": "code",
         "client_id": "canton-web",
@@ -172,7 +172,7 @@ def kid_of(token: str) -> str:
 
 @contextmanager
 def keycloak(base: str) -> Iterator[Keycloak]:
-    """A realm of our own: tests in other processes turn other realms' keys."""
+    """A realm for this process: tests in other processes rotate their own realms' keys."""
     name = f"shasta-{secrets.token_hex(4)}"
     keycloak_realm.import_realm(base, name)
     try:
@@ -182,7 +182,7 @@ def keycloak(base: str) -> Iterator[Keycloak]:
 
 
 def embedded_settings(url: str, state: Path, **changes: Any) -> EmbeddedIssuer:
-    """The people and clients of the realm; a group's role has the group's name, as in CSM."""
+    """Settings with the people and clients of the realm; a group's role has the group's name, as in CSM."""
     settings: dict[str, Any] = {
         "url": url,
         "state": state,
@@ -212,13 +212,13 @@ def _user(username: str, name: str, *groups: str) -> User:
 
 @cache
 def _hashed(password: str) -> str:
-    """Once: hashing is slow on purpose."""
+    """The hash of the password, computed once: hashing is slow on purpose."""
     return hash_password(password)
 
 
 @contextmanager
 def embedded(state: Path, **changes: Any) -> Iterator[Embedded]:
-    """On a port of its own, below /issuer, as the server mounts it."""
+    """The embedded issuer on a port of its own, below /issuer, as the server mounts it."""
     clock = changes.pop("clock", time.time)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

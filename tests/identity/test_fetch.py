@@ -1,4 +1,4 @@
-"""Reading an issuer's documents: over TLS that is checked, and never for longer than is reasonable."""
+"""Reading an issuer's documents: over verified TLS, and within a bounded time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from identity.fake_issuer import Drip, Publisher, publisher
 
 @contextmanager
 def over_tls(folder: Path, name: x509.GeneralName) -> Iterator[tuple[Publisher, Path]]:
-    """A publisher whose certificate, signed by itself, is for ``name``; and the file to trust it by."""
+    """A publisher with a self-signed certificate for ``name``, and the file to trust it by."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     _certify(certificate, key, name)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -97,7 +97,7 @@ def test_an_issuer_that_says_nothing() -> None:
 
 @pytest.mark.usefixtures("hasty")
 def test_an_issuer_that_never_comes_to_an_end() -> None:
-    """Every byte is in time; only all of them together are not."""
+    """Every single byte is in time, but not the whole answer."""
     with publisher() as site:
         stop = threading.Event()
         site.answers["/jwks"] = Drip(stop)
@@ -137,7 +137,7 @@ def test_an_issuer_whose_head_never_comes_to_an_end() -> None:
         assert time.monotonic() - began < 5
 
 
-def test_nobody_there() -> None:
+def test_no_server_listens() -> None:
     with publisher() as site:
         pass
     with pytest.raises(IssuerUnavailable, match="refused"):

@@ -43,7 +43,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def timed(tmp_path: Path, clock: Clock) -> Iterator[Embedded]:
-    """An issuer whose time passes when told to."""
+    """An embedded issuer whose clock the test sets."""
     with embedded(tmp_path / "issuer.db", clock=clock) as issuer:
         yield issuer
 
@@ -96,7 +96,7 @@ def test_where_a_browser_may_be_sent(client: Client, address: str, allowed: bool
 
 
 def test_an_open_redirect_is_not_to_be_had_by_post(shared: Embedded) -> None:
-    """The form brings its parameters back, and they are checked again."""
+    """The form sends the parameters again, and they are checked again."""
     browser = Browser()
     page = login_page(shared, browser)
     for changes in ({"redirect_uri": "http://evil.example/"}, {"client_id": "unknown"}):
@@ -188,7 +188,7 @@ def test_pages_are_locked_down(shared: Embedded, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["authorize", "device"])
-def test_pages_can_be_used_by_everybody(own: Embedded, path: str) -> None:
+def test_pages_are_accessible(own: Embedded, path: str) -> None:
     """Every field has a label, the page has a language and one heading."""
     browser = Browser()
     page = login_page(own, browser) if path == "authorize" else browser.get(f"{own.url}/device")
@@ -203,7 +203,7 @@ def test_pages_can_be_used_by_everybody(own: Embedded, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["authorize", "device"])
 def test_a_form_from_elsewhere_is_refused(own: Embedded, path: str) -> None:
-    """Cookies of 127.0.0.1 are shared by all its ports: a right cookie alone is not enough, and none is too little."""
+    """All ports of 127.0.0.1 share cookies: a valid cookie alone is not enough, and a request without one fails."""
     browser = Browser()
     page = login_page(own, browser) if path == "authorize" else browser.get(f"{own.url}/device")
     fields = form_of(page).fields | {"username": "alice", "password": password("alice"), "decision": "allow"}
@@ -235,7 +235,7 @@ def test_guessing_a_password_gets_slower(timed: Embedded, clock: Clock) -> None:
     tries = [browser.log_in(page, "alice", f"guess {n}") for n in range(6)]
     assert [answer.status for answer in tries] == [401] * 5 + [429]
     assert tries[-1].headers["Retry-After"] == "1"
-    # Even the right one has to wait, and others do not.
+    # Even the correct password has to wait; other people do not.
     assert browser.log_in(page, "alice").status == 429
     assert browser.log_in(page, "bob").status == 303
     clock.now += 1
@@ -361,7 +361,7 @@ def test_a_device_code_is_good_for_its_client_only(shared: Embedded) -> None:
     assert ask_token(shared, "canton-cli", **fields).status == 200
 
 
-def test_a_device_that_nobody_allows_in_time(timed: Embedded, clock: Clock) -> None:
+def test_a_device_code_expires_without_a_decision(timed: Embedded, clock: Clock) -> None:
     started = start_device(timed)
     clock.now += 600
     assert poll(timed, started) == (400, "expired_token")
@@ -400,7 +400,7 @@ def test_a_code_runs_out(timed: Embedded, clock: Clock) -> None:
 
 
 def test_a_code_is_good_for_its_client_only(shared: Embedded) -> None:
-    """Even for one that knows the verifier and names the right address."""
+    """Even for a client that knows the verifier and names the right address."""
     pkce = Pkce()
     code = code_for(shared, "alice", pkce)
     assert redeem(shared, code, code_verifier=pkce.verifier, client_id="canton-native").json["error"] == "invalid_grant"

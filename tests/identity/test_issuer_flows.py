@@ -51,7 +51,7 @@ def test_log_in_with_a_browser(issuer: Issuer) -> None:
 
 @pytest.mark.parametrize("which", ["id_token", "refresh_token"])
 def test_only_the_access_token_opens_the_door(issuer: Issuer, which: str) -> None:
-    """Even where the audience of an ID token is one that the site takes."""
+    """Even where the site accepts the audience of an ID token."""
     tokens = log_in(issuer, "alice")
     settings = IssuerSettings("site", issuer.url, ("canton", "canton-web"), preset("csm"))
     with pytest.raises(TokenInvalid):
@@ -192,7 +192,7 @@ def test_a_device_code_is_good_for_its_client_only(issuer: Issuer) -> None:
     assert answer.json["error"] in ("invalid_grant", "unauthorized_client")
 
 
-def test_a_device_code_that_nobody_made(issuer: Issuer) -> None:
+def test_an_invented_device_code(issuer: Issuer) -> None:
     assert refused(poll(issuer, {"device_code": "guess"}))
 
 

@@ -1,4 +1,4 @@
-"""The embedded issuer over time: what survives a restart, what its file holds, and what it refuses to be."""
+"""The embedded issuer's state: what survives a restart, what its file contains, and which settings it refuses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
         assert refresh(second, used["refresh_token"]).status == 400, "the family outlived the reuse"
 
 
-def test_somebody_who_was_removed_is_gone(tmp_path: Path) -> None:
+def test_a_removed_person_cannot_renew_a_login(tmp_path: Path) -> None:
     state = tmp_path / "issuer.db"
     with embedded(state) as first:
         token = log_in(first, "alice")["refresh_token"]
@@ -180,7 +180,7 @@ def test_settings_that_are_refused(tmp_path: Path, changes: dict[str, Any], what
         replace(good, **changes)
 
 
-def test_a_remote_issuer_for_whoever_insists(tmp_path: Path) -> None:
+def test_a_remote_issuer_where_the_settings_allow_it(tmp_path: Path) -> None:
     settings = embedded_settings("https://login.example.org/issuer", tmp_path / "issuer.db", allow_remote=True)
     assert create_issuer(settings).routes
 
@@ -190,7 +190,7 @@ def subject(issuer: Embedded, username: str) -> str:
 
 
 def test_a_name_has_the_same_sub_as_long_as_the_file_has_it(tmp_path: Path) -> None:
-    """It is not the name: a binding belongs to the person, and not to who has the name next."""
+    """The sub is not the name: a binding belongs to the person, and not to the next person with the name."""
     state = tmp_path / "issuer.db"
     with embedded(state) as issuer:
         first = {name: subject(issuer, name) for name in ("alice", "bob")}

@@ -1,4 +1,4 @@
-"""The issuer's keys: rotated, disabled, unreachable, and asked for by everybody at once."""
+"""The issuer's keys: rotated, disabled, unreachable, and fetched once for many requests at the same time."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_keys_are_fetched_once_and_when_first_needed(site: Site) -> None:
     assert site.published.requested_paths == ["/.well-known/openid-configuration", "/jwks"]
 
 
-def test_everybody_at_once_is_one_fetch(site: Site) -> None:
+def test_many_verifications_at_once_fetch_keys_once(site: Site) -> None:
     site.published.gate.clear()
     threading.Timer(0.3, site.published.gate.set).start()
     results = at_once(MAX_WAITING, lambda n: site.verify(site.token(jti=n)).username)
@@ -133,7 +133,7 @@ def test_more_than_may_wait_are_told_at_once(site: Site) -> None:
     site.published.gate.set()
 
 
-def test_a_look_that_takes_long_is_waited_for_by_nobody_new(site: Site) -> None:
+def test_new_requests_do_not_wait_for_a_slow_fetch(site: Site) -> None:
     site.verify(site.token())
     site.steady.now += 10
     site.published.gate.clear()
@@ -162,7 +162,7 @@ def test_good_tokens_do_not_wait_for_a_look(site: Site) -> None:
 
 
 def test_a_disabled_key_stops_verifying(site: Site) -> None:
-    """Even for a token that was verified before: what is remembered is worth no more than its key."""
+    """Even for a token that was verified before: a cached token is valid only as long as its key."""
     token = site.token()
     site.verify(token)
     site.publish("new")
@@ -260,7 +260,7 @@ DISCOVERY = "/.well-known/openid-configuration"
     ],
 )
 def test_documents_that_are_not_believed(site: Site, path: str, answer: Any) -> None:
-    """Nothing is taken from them, a redirect is not followed, and the keys from before still serve."""
+    """Nothing is read from them, a redirect is not followed, and the keys from before stay valid."""
     good_token = site.token()
     site.verify(good_token)
     site.published.answers["/moved"] = {"keys": [public(NEW, "new")], "issuer": site.published.url}
@@ -303,7 +303,7 @@ def test_keys_come_over_the_network_or_not_at_all(site: Site, tmp_path: Path) ->
 
 
 def test_keys_never_come_over_plain_http_from_elsewhere(site: Site) -> None:
-    """Whatever an issuer says about where they are; that address is not even asked."""
+    """Whatever address an issuer publishes for them; no request is sent to it."""
     fetched: list[str] = []
 
     def fetch(url: str) -> dict[str, object]:

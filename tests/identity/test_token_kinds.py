@@ -25,7 +25,7 @@ ROBOT = "service-account-canton-robot"
 
 
 def verify(issuer: Issuer, token: str, **changes: Any) -> Identity:
-    """By a server that takes every audience that these clients' tokens carry."""
+    """Verify a token as a server that accepts every audience of these clients."""
     people = ("sid",) if isinstance(issuer, Keycloak) else ("amr",)
     settings = {"person_claims": people, **changes}
     audiences = ("canton", "canton-web", "canton-robot", issuer.url)
@@ -63,7 +63,7 @@ def test_a_machine_stays_one_however_keycloak_is_set(issuer: Issuer, attributes:
 @pytest.mark.parametrize("issuer", ["keycloak"], indirect=True)
 @pytest.mark.parametrize("client", ["canton-robot", "canton-web"])
 def test_a_lightweight_token_says_too_little_for_any_use(issuer: Issuer, client: str) -> None:
-    """It has neither audience nor username; a server that took it would not know for whom it speaks."""
+    """It has neither audience nor username; a server that accepted it would not know the person."""
     assert isinstance(issuer, Keycloak)
     with issuer.changed_client(client, attributes={"client.use.lightweight.access.token.enabled": "true"}):
         token = robot_token(issuer) if client == "canton-robot" else log_in(issuer, "alice")["access_token"]
@@ -94,7 +94,7 @@ def test_signed_userinfo_is_refused(issuer: Issuer) -> None:
 
 @pytest.fixture
 def logout_tokens() -> Iterator[tuple[str, list[str]]]:
-    """An address for back-channel logouts, and what arrived there."""
+    """A server for back-channel logouts, and the tokens that arrived there."""
     arrived: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

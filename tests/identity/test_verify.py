@@ -1,4 +1,4 @@
-"""Tokens at the door: the good ones of every algorithm, and everything an attacker has tried elsewhere."""
+"""The verification of tokens: valid ones of every algorithm, and the known attacks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class World:
     door: TokenVerifier
 
     def claims(self, **changes: Any) -> dict[str, Any]:
-        """Those of a token of Keycloak; a change to None leaves the claim out."""
+        """The claims of a token of Keycloak; a change to None leaves the claim out."""
         now = int(self.clock.now)
         claims: dict[str, Any] = {
             "iss": self.site.url,
@@ -127,7 +127,7 @@ def test_claims_that_are_fine(world: World, changes: dict[str, Any]) -> None:
     assert world.verify(world.token(**changes)).username == "alice"
 
 
-def test_whoever_has_no_roles_has_no_bindings(world: World) -> None:
+def test_without_roles_there_are_no_bindings(world: World) -> None:
     assert world.verify(world.token(realm_access=None)).claims_bindings == ()
 
 
@@ -154,7 +154,7 @@ def unsigned(algorithm: str, signature: str) -> Attack:
 
 
 def hmac_with_public_key(encoding: Literal["PEM", "DER"]) -> Attack:
-    """The classic: a verifier that lets the header choose takes the public key for a shared secret."""
+    """A known attack: a verifier that trusts the header's algorithm uses the public key as a shared secret."""
     secret = KEYS["RS256"].as_bytes(encoding, private=False)
     header = {"alg": "HS256", "kid": "kid-RS256", "typ": "JWT"}
     return lambda world: assemble(header, world.claims(), lambda text: hmac.digest(secret, text, "sha256"))
@@ -203,7 +203,7 @@ def claim_twice(world: World) -> str:
 
 
 def instant(text: str) -> Attack:
-    """A number as JSON can write it and Python's own writer does not."""
+    """A number in a JSON notation that Python's own writer does not use."""
 
     def attack(world: World) -> str:
         body = json.dumps(world.claims(exp="here")).replace('"here"', text).encode()
@@ -337,7 +337,7 @@ def test_refused(world: World, attack: str) -> None:
 
 
 def says_nothing_of(token: str, error: CantonError) -> bool:
-    """Neither the message, nor what a log would add to it, holds any part of the token or of its claims."""
+    """Whether the error, with its attributes and causes, contains no part of the token or of its claims."""
     cause: BaseException | None = error
     text = ""
     while cause is not None:
@@ -458,7 +458,7 @@ def test_the_key_of_one_issuer_does_not_sign_for_another(site: Publisher) -> Non
 
 
 def test_remembered_tokens_are_bounded_and_the_busy_ones_stay(world: World) -> None:
-    """Not 4,096 signatures: what is remembered is made by hand."""
+    """The test fills the cache directly instead of signing 4,096 tokens."""
     assert isinstance(world.door, OidcVerifier)
     busy, idle = (world.token("EdDSA", jti=name) for name in ("busy", "idle"))
     world.verify(busy)

@@ -1,4 +1,4 @@
-"""One step: what was seen decides. A table of every case, and what must hold in all of them."""
+"""The judgement of one step by what was observed: a table of all cases, and properties of all of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def seconds(instant: int | None) -> float | None:
 
 @dataclass(frozen=True)
 class Case:
-    """What was in the journal, what was seen now, and what is written."""
+    """The row in the journal, the present observation, and the row that is written."""
 
     old_row: StepRow
     sighting: Observation
@@ -187,7 +187,7 @@ def test_the_time_to_show_counts_from_the_end_of_a_long_call() -> None:
 
 
 def test_a_slow_look_shows_what_was_there_when_it_began() -> None:
-    """Its answer came after the time to show, and was given before: acting on it would be acting twice."""
+    """The observation was made before the time to show and arrived after it: acting on it would act twice."""
     acted = row(S.WAITING, acts=1, tries=1, begun_at=-25, acted_at=-21)
     slow = Moment(NOW, lambda: 1.0, NOW - 2 * SECOND, NOW)
     assert judge(STEP, acted, PACE, OTHER, moment()).state is S.ACTING
@@ -274,7 +274,7 @@ def sees_goal(sighting: Observation) -> bool:
 
 
 def deadline(step: Step, journal_row: StepRow) -> int:
-    """As the promise says it: so long after the first look, and a first look in the future was now."""
+    """The step's deadline after the first look; a first look in the future counts as now."""
     return min(journal_row.begun_at or NOW, NOW) + round(step.deadline * SECOND)
 
 

@@ -1,4 +1,4 @@
-"""A benchmark that cannot say OVER is worth nothing."""
+"""The runner of benchmarks reports values over their budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which steps run now, in which batches, and where an operation comes to rest."""
+"""The board: which steps run now, in which batches, and the state in which an operation rests."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_runs_is_not_started_again() -> None:
 
 
 def test_a_board_from_rows_goes_on_where_they_are() -> None:
-    """As after a crash: what is done stays done, what was under way is looked at again."""
+    """As after a crash: done steps stay done, steps under way are observed again."""
     rows = fresh([step(1), step(2, 1), step(3, 1), step(4, 2)])
     rows[1] = replace(rows[1], state=S.DONE)
     rows[2] = replace(rows[2], state=S.ACTING, acts=1, acted_at=NOW)

@@ -79,7 +79,7 @@ def test_from_every_state_that_a_node_can_rest_in_an_order_leads_on() -> None:
 
 
 @pytest.mark.parametrize("state", MAY_BE_MAINTAINED)
-def test_a_node_that_is_nobodys_is_powered_off_for_maintenance(state: NodeState) -> None:
+def test_a_node_without_a_tenant_is_powered_off_for_maintenance(state: NodeState) -> None:
     plan = plan_move(seen(node(0, state, version=5), power={"x1000c0s0b0n0": "on"}), MAINTENANCE)
     assert (plan.kind, plan.summary) == ("node.maintenance", "take x1000c0s0b0n0 into maintenance")
     assert [step.goal for step in plan.steps] == [{"power": "off"}]

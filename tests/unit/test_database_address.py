@@ -1,4 +1,4 @@
-"""However an address says its password, what is shown of it does not."""
+"""A database address is shown without its password, in every notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error tree: what is drawn is what is there, and every leaf is complete."""
+"""The error tree: the drawing matches the classes, and every leaf is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rule is broken by a world that breaks only it, and by nothing that a correct Canton does."""
+"""Each invariant is violated by a world that breaks only it, and by no sequence of correct changes."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Model:
         self.move(node, event, tenant if event is E.ASSIGN else node.tenant)
 
     def end(self, node: Node, event: NodeEvent) -> None:
-        """Done, undone or given up: the claim goes last."""
+        """End an operation as done, undone or abandoned; its claim is removed last."""
         if event is E.SANITISED:
             self.traces.pop(node.xname, None)
         self.move(node, event, node.tenant)

@@ -1,4 +1,4 @@
-"""Plain data: one text to hash, and nothing that a database cannot keep."""
+"""Plain data: its one canonical text, and values that a database cannot store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the node's life cycle keeps its promises by its shape."""
+"""Properties of the table of the node's life cycle."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_giving_up_leaves_a_moving_node_in_quarantine_and_a_resting_one_alone(st
 
 
 @pytest.mark.parametrize("state", NodeState)
-def test_doubt_is_never_refused_and_leaves_nobody_with_the_node(state: NodeState) -> None:
+def test_doubt_is_never_refused_and_takes_the_node_from_its_tenant(state: NodeState) -> None:
     closed = {S.MAINTENANCE: S.MAINTENANCE, S.RETIRED: S.RETIRED}
     assert next_state(state, E.DOUBT) == closed.get(state, S.QUARANTINED)
 

@@ -244,7 +244,7 @@ class TestGroups:
         with pytest.raises(UnknownGroup, match="no group psi/x"):
             parse("@psi/x", self.resolve)
 
-    def test_are_refused_where_nobody_resolves_them(self) -> None:
+    def test_are_refused_without_a_resolver(self) -> None:
         with pytest.raises(InvalidNodeset, match="the group @psi cannot be looked up here"):
             parse("n1,@psi")
 

@@ -1,4 +1,4 @@
-"""A plan as data: what is refused, what the digest covers, in which order it is taken back."""
+"""A plan as data: which plans are refused, what the digest covers, and the order of the undo steps."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_kind_that_would_not_survive_the_list_of_kinds_is_refused(kind: str) -
     "values", [{"deadline": float("inf")}, {"hold_down": float("inf")}, {"hold_down": float("nan")}]
 )
 def test_a_time_without_end_is_refused(values: dict[str, object]) -> None:
-    """It could be neither written down nor waited for."""
+    """An infinite time can be neither stored nor waited for."""
     with pytest.raises(InvalidPlan):
         check(changed(1, **values))
 

@@ -1,4 +1,4 @@
-"""Who may: roles as the design has them, the one decision, and the filter that must say the same."""
+"""The policy: built-in roles as designed, the decision, and the list filter, which must agree with it."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_binding_never_reaches_beyond_its_role_or_its_tenant(world: tuple[Role
 
 
 @given(worlds(), worlds(), st.sampled_from((*TENANTS, None)))
-def test_what_may_be_handed_on_gives_nobody_more(
+def test_a_permitted_grant_gives_no_more_than_the_granter_has(
     world: tuple[Roles, Principal], second_world: tuple[Roles, Principal], place: str | None
 ) -> None:
     _, giver = world

@@ -142,6 +142,6 @@ def test_no_label_lies_on_a_state_a_line_or_another_label(figure: Figure) -> Non
     assert all(page.touches(a.left_edge, a.top) and page.touches(a.right, a.bottom) for a in figure.labels)
 
 
-def test_an_arrow_that_nobody_laid_out_is_refused() -> None:
+def test_an_arrow_without_a_layout_is_refused() -> None:
     with pytest.raises(ValueError, match="lay out their arrow in ELBOWS"):
         reference._arrow(NodeState.LEAVING, NodeState.MAINTENANCE, paired=False)

@@ -1,4 +1,4 @@
-"""``set_power/1`` asks the power service once for many nodes, and tells its answers apart."""
+"""``set_power/1`` calls the power service once for many nodes, and returns the answer of each node."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_two_steps_on_one_node_are_both_answered() -> None:
 
 
 @pytest.mark.parametrize("method", ["observe", "act"])
-def test_a_service_that_is_away_is_nobodys_answer(method: str) -> None:
+def test_a_service_that_is_away_fails_the_whole_call(method: str) -> None:
     service = Service(a="off")
     service.away = True
     with pytest.raises(TemporaryFailure):
@@ -122,7 +122,7 @@ def test_each_site_has_its_own_service() -> None:
 
 
 @pytest.mark.parametrize("method", ["observe", "act"])
-def test_a_service_that_nobody_configured_is_refused_with_what_to_set(method: str) -> None:
+def test_a_service_without_configuration_is_refused_with_what_to_set(method: str) -> None:
     service = Service(a="off")
     kind = SetPower({"power@alps": service})
     refusal = asyncio.run(getattr(kind, method)([call(1, "a", device="power@ault"), call(2, "b", device="power@ault")]))

@@ -1,4 +1,4 @@
-"""Settings: one table, four places they come from, and what is said of a mistake."""
+"""Settings: one table, the four sources of a value, and the messages about mistakes."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_mistake_in_the_environment_is_told(variable: str, value: str, message
 @pytest.mark.parametrize(
     "name", ["CANTON_DEBUG", "CANTON_TOKEN", "CANTON_CONTEXT", "CANTON_TEST_POSTGRESQL", "CANTONMENT"]
 )
-def test_other_variables_are_nobodys_mistake(name: str) -> None:
+def test_other_variables_are_no_mistake(name: str) -> None:
     load(None, **{name: "x"})
 
 

@@ -1,4 +1,4 @@
-"""Log lines: one shape for everybody's, the id of what they belong to, and no secret."""
+"""Log lines: one format for all modules, the id of their operation or request, and no secret."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_console_gets_lines_for_people(stream: io.StringIO) -> None:
     assert not line.startswith("{")
 
 
-def test_auto_is_json_where_nobody_looks(stream: io.StringIO) -> None:
+def test_auto_is_json_without_a_terminal(stream: io.StringIO) -> None:
     telemetry.set_up("auto", "info", stream)
     logging.getLogger("canton.test").info("hello")
     assert lines(stream)[0]["event"] == "hello"

@@ -1,4 +1,4 @@
-"""No character that a terminal acts on, or shows as nothing, leaves as it came."""
+"""Every character that controls a terminal or is invisible is escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every xname type is read, printed and placed as HMS does, and no text whatever gets past the grammar."""
+"""Every xname type is parsed, printed and given its parent as in HMS, and no other text is accepted."""
 
 from __future__ import annotations
 
