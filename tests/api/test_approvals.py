@@ -142,7 +142,7 @@ def test_an_approval_is_used_once(admin: Api, second: Api) -> None:
     assert (repeated.status, repeated.code, repeated.json["details"]["state"]) == (409, "approval-not-usable", "used")
 
 
-def test_another_request_is_not_what_was_approved(admin: Api, second: Api) -> None:
+def test_an_approval_is_not_valid_for_another_request(admin: Api, second: Api) -> None:
     make(admin, "psi")
     waiting = str(update(admin, "one").json["details"]["approval"])
     decide(second, waiting)
@@ -201,7 +201,7 @@ def test_deciding_the_same_again_is_nothing_new(admin: Api, second: Api) -> None
     assert decide(admin.as_("third", "canton-provider-admin"), waiting).code == "wrong-state"
 
 
-def test_of_two_uses_at_the_same_moment_one_goes_through(admin: Api, second: Api) -> None:
+def test_of_two_uses_at_the_same_time_one_succeeds(admin: Api, second: Api) -> None:
     make(admin, "psi")
     waiting = str(update(admin, "one").json["details"]["approval"])
     decide(second, waiting)
@@ -220,7 +220,7 @@ def test_of_two_uses_at_the_same_moment_one_goes_through(admin: Api, second: Api
     assert sorted(reply.status for reply in replies) == [200, 409, 409, 409]
 
 
-def test_who_may_not_make_a_change_does_not_decide_on_it(admin: Api) -> None:
+def test_a_caller_who_may_not_make_a_change_may_not_decide_on_it(admin: Api) -> None:
     make(admin, "psi")
     waiting = ask(admin)
     operator = admin.as_("op", "canton-provider-operator")
@@ -244,7 +244,7 @@ def test_a_service_account_neither_asks_nor_decides(admin: Api) -> None:
     assert state(admin, waiting) == "pending"
 
 
-def test_one_sees_what_one_asked_for(admin: Api) -> None:
+def test_a_requester_sees_their_own_approvals(admin: Api) -> None:
     make(admin, "psi", "cscs")
     admin.post("/v1/bindings", {"subject": "test:ann", "role": "clerk", "tenant": "psi"})
     foreign = ask(admin)
@@ -261,7 +261,7 @@ def test_one_sees_what_one_asked_for(admin: Api) -> None:
     assert update(ann, "mine", mine).status == 200
 
 
-def test_lists_show_what_one_may_see_and_ask_for(admin: Api, second: Api) -> None:
+def test_lists_show_permitted_rows_that_match_the_filters(admin: Api, second: Api) -> None:
     make(admin, "psi", "cscs")
     first = ask(admin)
     elsewhere = admin.call("DELETE", "/v1/tenants/cscs", reason="x").json["details"]["approval"]
@@ -283,7 +283,7 @@ def test_lists_show_what_one_may_see_and_ask_for(admin: Api, second: Api) -> Non
     assert second.get("/v1/approvals?state=open").code == "invalid-request"
 
 
-def test_what_is_foreign_answers_as_what_is_absent(admin: Api) -> None:
+def test_a_foreign_object_answers_as_an_absent_one(admin: Api) -> None:
     make(admin, "psi", "cscs")
     foreign = ask(admin)
     ann = admin.as_("ann", "canton-tenant-admin:cscs")
@@ -341,7 +341,7 @@ def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says
 
 
 @pytest.mark.parametrize("query", ["dry_run=true", "note=a+rehearsal", "dry_run", "%64ry_run=true", "a=1&a=2"])
-def test_what_waits_for_a_second_person_does_not_read_as_something_else(admin: Api, query: str) -> None:
+def test_a_pending_change_with_a_query_is_refused(admin: Api, query: str) -> None:
     make(admin, "psi")
     refusal = admin.call("DELETE", f"/v1/tenants/psi?{query}", reason="contract ended")
     assert (refusal.status, refusal.code) == (400, "invalid-request")
@@ -356,7 +356,7 @@ def test_a_tenant_does_not_read_what_the_provider_has_not_decided(admin: Api) ->
     assert member.get(f"/v1/approvals/{waiting}").status == 404
 
 
-def test_nor_does_the_tenants_audit_tell_it_before_it_is_done(admin: Api, second: Api) -> None:
+def test_the_tenants_audit_shows_the_change_only_once_it_is_made(admin: Api, second: Api) -> None:
     make(admin, "psi")
     waiting = ask(admin)
     assert delete(admin, waiting).code == "approval-not-usable"

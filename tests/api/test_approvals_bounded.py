@@ -28,7 +28,7 @@ def test_one_person_has_a_bounded_number_of_changes_pending(admin: Api, second: 
     assert update(admin, "one more").code == "approval-required"
 
 
-def test_what_expired_unused_is_deleted(admin: Api, second: Api, database: Database) -> None:
+def test_expired_unused_approvals_are_deleted(admin: Api, second: Api, database: Database) -> None:
     make(admin, "psi")
     old, late, used = (update(admin, text).json["details"]["approval"] for text in ("old", "late", "used"))
     decide(second, used)

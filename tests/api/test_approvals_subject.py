@@ -72,7 +72,7 @@ def test_an_approval_is_for_the_nodes_that_a_number_stood_for(operator: Api) -> 
     assert power_off(operator, "nid000001", approval).status == 202
 
 
-def test_also_within_one_tenant(operator: Api) -> None:
+def test_a_renumbering_within_one_tenant_ends_the_approval(operator: Api) -> None:
     approval = approved(operator, "nid000001")
     renumber(operator, (0, 1), (1, 0))
     assert power_off(operator, "nid000001", approval).code == "approval-not-usable"
@@ -85,7 +85,7 @@ def test_an_approval_is_for_the_tenant_that_had_the_node(operator: Api) -> None:
     assert power_off(operator, xname(0), approval).code == "approval-not-usable"
 
 
-def test_what_two_persons_did_one_does_not_take_back(operator: Api) -> None:
+def test_a_change_by_two_persons_takes_two_to_revert(operator: Api) -> None:
     approval = approved(operator, xname(0))
     operation = str(power_off(operator, xname(0), approval).json["id"])
     in_trouble(operator, operation)
@@ -98,7 +98,7 @@ def test_what_two_persons_did_one_does_not_take_back(operator: Api) -> None:
     assert operator.call("POST", path, reason="wrong rack", Canton_Approval=second).status == 202
 
 
-def test_going_on_with_what_was_approved_takes_one(operator: Api) -> None:
+def test_continuing_an_approved_operation_takes_one_person(operator: Api) -> None:
     approval = approved(operator, xname(0))
     operation = str(power_off(operator, xname(0), approval).json["id"])
     in_trouble(operator, operation)

@@ -74,7 +74,7 @@ def test_each_tenant_of_a_list_is_decided_on_its_own(admin: Api) -> None:
     assert granted_by == {"psi": None, "cscs": "test:root"}
 
 
-def test_the_answer_of_a_change_withholds_it_too(admin: Api) -> None:
+def test_the_answer_of_a_change_withholds_actor_and_reason_too(admin: Api) -> None:
     """A custom role may stop another person's operation, or grant a role again, without reading the audit."""
     operation_id = cancelled_power_on(admin, "canton-tenant-admin:psi")
     permissions = ["operation.read", "operation.cancel", "member.read", "member.grant", "tenant.read"]

@@ -75,7 +75,7 @@ def test_a_wrong_question_is_refused(admin: Api, query: str) -> None:
     assert admin.get(f"/v1/audit?{query}").code == "invalid-request"
 
 
-def test_what_was_done_since(admin: Api, ann: Api) -> None:
+def test_records_since_an_instant(admin: Api, ann: Api) -> None:
     at = {(it["action"], it["subject"]): it["at"] for it in admin.get("/v1/audit").json["items"]}
     assert listed(admin, f"?since={at[CSCS]}") == [REFUSED, CSCS]
     assert listed(admin, f"?since={at[CSCS]}&sort=seq&action=tenant.create") == [CSCS]

@@ -51,7 +51,7 @@ def test_invented_tenants_do_not_help(api: Api, database: Database) -> None:
     assert (recorded[-1]["details"]["outcome"], recorded[-1]["details"]["count"]) == ("refused", 59)
 
 
-def test_what_is_counted_is_still_the_tenants_to_read(admin: Api, database: Database) -> None:
+def test_counted_refusals_are_readable_by_the_tenant(admin: Api, database: Database) -> None:
     admin.post("/v1/tenants", {"name": "psi"})
     viewer = admin.as_("vic", "canton-tenant-viewer:psi")
     for _ in range(3):

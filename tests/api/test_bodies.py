@@ -174,7 +174,7 @@ def test_a_large_body_of_a_caller_who_may_is_taken(admin: Api) -> None:
         "long key in a row", "many keys", "cut off", "no UTF-8", "UTF-16",
     ],
 )  # fmt: skip
-def test_what_costs_too_much_is_refused_in_few_words(admin: Api, body: bytes, status: int, message: str) -> None:
+def test_costly_bodies_are_refused_with_a_short_message(admin: Api, body: bytes, status: int, message: str) -> None:
     admin.post("/v1/sites", {"name": "alps"})
     reply = admin.post(IMPORT, body)
     assert reply.status == status

@@ -110,7 +110,7 @@ def messages(response: HTTPResponse, count: int) -> list[Message]:
     return received
 
 
-def test_a_page_has_what_happened_from_the_beginning(admin: Api, ann: Api) -> None:
+def test_a_page_has_events_from_the_beginning(admin: Api, ann: Api) -> None:
     (event,) = ann.get("/v1/events").json["items"]
     assert {**event, "at": "…"} == {
         "at": "…",
@@ -167,7 +167,7 @@ def test_the_newest_so_many(admin: Api, ann: Api) -> None:
     assert admin.get("/v1/events?newest=0").status == 400
 
 
-def test_what_happened_since(admin: Api, ann: Api, history: dict[int, str]) -> None:
+def test_events_since_an_instant(admin: Api, ann: Api, history: dict[int, str]) -> None:
     assert sorted(walked(admin, f"since={history[16]}")) == [16, 17, 18, 19]
     assert sorted(walked(admin, f"since={history[17]}&limit=1")) == [17, 18, 19]
     assert walked(ann, f"since={history[17]}") == [18]
@@ -253,7 +253,7 @@ def test_a_suspended_tenants_members_go_on_reading(admin: Api, ann: Api) -> None
     assert len(pages(ann)) == 1
 
 
-def test_who_may_not_read_the_audit_is_not_told_who_did_it_and_why(admin: Api, ann: Api) -> None:
+def test_events_name_actor_and_reason_only_to_readers_of_the_audit(admin: Api, ann: Api) -> None:
     """In pages and streams; in a tenant whose audit the reader may read, both fields are present."""
     both = admin.as_("bob", "canton-tenant-viewer:psi", "canton-tenant-operator:cscs")
     auditor = admin.as_("eve", "canton-auditor")
@@ -272,7 +272,7 @@ def test_who_may_not_read_the_audit_is_not_told_who_did_it_and_why(admin: Api, a
     assert "merger" not in ann.get("/v1/events").text
 
 
-def test_who_may_not_read_members_is_not_told_of_them_by_events(admin: Api) -> None:
+def test_events_about_members_need_the_right_to_read_members(admin: Api) -> None:
     """In pages and streams."""
     tell(admin, "psi")
     account = {"name": "ci", "tenant": "psi", "permissions": ["event.read"]}
@@ -291,7 +291,7 @@ def test_who_may_not_read_members_is_not_told_of_them_by_events(admin: Api) -> N
     assert not {kind for kind in to_robot if kind.startswith("member.")}
 
 
-def test_what_an_operation_was_for_is_withheld_too(admin: Api, ann: Api) -> None:
+def test_the_reason_of_an_operation_is_withheld_too(admin: Api, ann: Api) -> None:
     with admin.services.database.write() as connection:
         announce(
             connection,

@@ -165,7 +165,7 @@ def test_a_server_that_stops_is_not_ready(database: Database) -> None:
     assert (status, problem_by_check["server"]) == (503, "it is stopping")
 
 
-def test_however_often_it_is_asked_the_database_is_looked_at_once_a_second(database: Database) -> None:
+def test_readiness_reads_the_database_once_a_second(database: Database) -> None:
     statements: list[str] = []
     listening.listen(database.engine, "begin", lambda _: statements.append("begin"))
 
@@ -215,7 +215,7 @@ def test_metrics_count_what_is_open_by_state_and_name_no_tenant(database: Databa
     assert not any(TENANT in name for name in samples)
 
 
-def test_metrics_are_there_when_the_database_is_not(tmp_path: Any) -> None:
+def test_metrics_are_served_without_the_database(tmp_path: Any) -> None:
     samples = scrape(open_database(f"sqlite:///{tmp_path}/none/none.db"))
     assert samples["canton_database_up"] == 0
 

@@ -138,7 +138,7 @@ def of(stream: str | None, *numbers: int) -> list[tuple[str | None, int]]:
     return [(stream, n) for n in numbers]
 
 
-def test_a_follower_hears_what_happens_from_now_on_and_in_order(database: Database) -> None:
+def test_a_follower_receives_new_events_in_order(database: Database) -> None:
     async def scenario() -> None:
         tell(database, "psi", 1, 2)
         async with hub_of(database) as hub, follow(hub) as client:
@@ -186,7 +186,7 @@ def test_every_event_is_a_place_to_resume_at_on_any_server(database: Database) -
     run(scenario())
 
 
-def test_a_client_that_heard_nothing_yet_resumes_where_it_connected(database: Database) -> None:
+def test_a_client_without_events_resumes_where_it_connected(database: Database) -> None:
     async def scenario() -> None:
         tell(database, "psi", 1)
         async with hub_of(database) as hub:
@@ -350,7 +350,7 @@ def count_calls_under_way(monkeypatch: pytest.MonkeyPatch, module: ModuleType, n
 
 
 @pytest.mark.parametrize(("names", "at_once"), [(["ann"] * 5, 1), (["ann", "bob", "cleo"], 3)])
-def test_one_principal_reads_what_has_happened_one_page_at_a_time(
+def test_one_principal_reads_past_events_one_page_at_a_time(
     database: Database, monkeypatch: pytest.MonkeyPatch, names: list[str], at_once: int
 ) -> None:
     tell(database, "psi", *range(20))
@@ -367,7 +367,7 @@ def test_one_principal_reads_what_has_happened_one_page_at_a_time(
     assert max(at_each_start) == at_once
 
 
-def test_one_principal_looks_for_one_beginning_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_principal_searches_for_one_start_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """A subject that never comes is looked for in all events of a tenant, by one of the few threads for events."""
     tell(database, "psi", *range(20))
     at_each_start = count_calls_under_way(monkeypatch, outbox, "beginning")
@@ -461,7 +461,7 @@ def test_a_reader_that_has_lost_its_last_tenant_is_cut_off(database: Database) -
     run(scenario())
 
 
-def test_what_becomes_visible_is_heard_from_its_beginning_and_what_is_taken_away_not_any_more(
+def test_a_stream_follows_changes_of_the_readers_rights(
     database: Database,
 ) -> None:
     async def scenario() -> None:
@@ -583,7 +583,7 @@ class _Replaced(Database):
         self.read = read  # type: ignore[method-assign,assignment]
 
 
-def test_pages_for_those_who_do_not_follow(database: Database) -> None:
+def test_events_in_pages(database: Database) -> None:
     async def scenario() -> None:
         tell(database, "psi", *range(1, 8))
         tell(database, "cscs", *range(1, 4))
@@ -643,7 +643,7 @@ def test_a_forged_cursor_is_refused(database: Database, forged: str) -> None:
     run(scenario())
 
 
-def test_streams_that_are_not_there_leave_the_cursor(database: Database) -> None:
+def test_unknown_streams_are_removed_from_the_cursor(database: Database) -> None:
     """A cursor with unknown streams is cleaned: otherwise the cursor of each event would repeat them."""
 
     async def scenario() -> None:
@@ -659,7 +659,7 @@ def test_streams_that_are_not_there_leave_the_cursor(database: Database) -> None
 
 @pytest.mark.parametrize("stream", ["cscs", "nosuch"])
 @pytest.mark.parametrize("number", [1, 3, 4, 999])
-def test_a_forged_cursor_tells_nothing_of_what_one_may_not_see(database: Database, stream: str, number: int) -> None:
+def test_a_forged_cursor_shows_no_hidden_events(database: Database, stream: str, number: int) -> None:
     async def scenario() -> None:
         tell(database, "cscs", 1, 2, 3)
         forged = f"e1~{FILTER}~{stream}.{number}"

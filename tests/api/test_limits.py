@@ -151,7 +151,7 @@ def run(scenario: Coroutine[Any, Any, T]) -> T:
         ("a\n", False),
     ],
 )
-def test_a_request_goes_by_the_callers_id_if_it_is_one(app: ASGIApp, request_id: str, accepted: bool) -> None:
+def test_a_request_keeps_the_callers_id_if_it_is_valid(app: ASGIApp, request_id: str, accepted: bool) -> None:
     answer = run(request(app, "POST", "/v1/echo", [("X-Request-Id", request_id)]))
     assert (answer.headers["canton-request"] == request_id) is accepted
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", answer.headers["canton-request"])
@@ -366,7 +366,7 @@ def test_a_stream_of_events_has_no_time_limit(hasty: ASGIApp) -> None:
     assert answer.ended
 
 
-def test_more_requests_than_places_are_told_to_come_back(app: ASGIApp) -> None:
+def test_requests_beyond_the_places_get_retry_after(app: ASGIApp) -> None:
     async def scenario() -> None:
         async with open_request(app, "GET", "/v1/slow"), open_request(app, "GET", "/v1/slow"):
             await asyncio.sleep(0.05)

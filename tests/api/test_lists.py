@@ -15,7 +15,7 @@ from canton.domain.errors import TooBusy
 from canton.store import audit
 
 
-def test_searches_of_one_caller_leave_threads_to_others(admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_of_one_caller_leave_threads_for_others(admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """A filter that nothing fits goes through all records of a tenant."""
     admin.post("/v1/tenants", {"name": "psi"})
     under_way: list[str] = []

@@ -119,7 +119,7 @@ def test_equal_grants_at_the_same_moment_are_one(admin: Api) -> None:
     assert len(admin.get("/v1/bindings?subject=test:ann").json["items"]) == 1
 
 
-def test_a_role_ends_when_it_was_said_to(admin: Api) -> None:
+def test_a_role_ends_at_its_end(admin: Api) -> None:
     make(admin, "psi")
     grant(admin, "test:ann", "tenant-viewer", "psi", until=hence(3600))
     ann = admin.as_("ann")
@@ -257,7 +257,7 @@ def test_a_subject_is_of_an_issuer_that_is_trusted(admin: Api) -> None:
         assert "hpc" in refusal.json["detail"]
 
 
-def test_lists_show_what_one_may_see_and_ask_for(admin: Api) -> None:
+def test_lists_show_permitted_rows_that_match_the_filters(admin: Api) -> None:
     make(admin, "psi", "cscs")
     for subject, role, tenant in (
         ("test:ann", "tenant-admin", "psi"),
@@ -310,7 +310,7 @@ def test_members_are_the_bindings_of_each(admin: Api) -> None:
     assert admin.get(f"/v1/bindings/{binding}").json["role"] == "tenant-operator"
 
 
-def test_what_is_foreign_answers_as_what_is_absent(admin: Api) -> None:
+def test_a_foreign_object_answers_as_an_absent_one(admin: Api) -> None:
     make(admin, "psi", "cscs")
     foreign = grant(admin, "test:dan", "tenant-viewer", "cscs").json["id"]
     at_provider = grant(admin, "test:cat", "auditor", None).json["id"]

@@ -116,7 +116,7 @@ def test_a_row_that_contradicts_what_is_known_is_named_and_never_called_unchange
     assert facts(alps) == facts_before
 
 
-def test_what_a_file_says_of_power_is_no_observation(alps: Api) -> None:
+def test_the_power_in_a_file_is_no_observation(alps: Api) -> None:
     refusal = load(alps, row(0, power="on"))
     assert (refusal.status, refusal.json["details"]["rows"][0]["what"]) == (
         400,
@@ -213,7 +213,7 @@ def test_one_wrong_row_is_said_as_one(alps: Api) -> None:
     assert detail.startswith("nothing was imported: 2 rows are wrong, the first is row 1: nid: ")
 
 
-def test_what_is_wrong_is_said_in_words(alps: Api) -> None:
+def test_wrong_rows_are_explained(alps: Api) -> None:
     wrong = (row(0, nid="x"), row(1, state="joining"), row(2, tenant="PSI!"), row(3, nid=-1))
     assert [mistake["what"] for mistake in load(alps, *wrong).json["details"]["rows"]] == [
         "nid: must be a valid integer",
@@ -224,7 +224,7 @@ def test_what_is_wrong_is_said_in_words(alps: Api) -> None:
     ]
 
 
-def test_of_many_wrong_rows_the_first_hundred_are_told(alps: Api) -> None:
+def test_of_many_wrong_rows_the_first_hundred_are_reported(alps: Api) -> None:
     details = load(alps, *({"xname": f"nid{n}"} for n in range(250))).json["details"]
     assert (len(details["rows"]), details["rows"][0]["row"], details["count"]) == (100, 1, 250)
 
@@ -245,7 +245,7 @@ def test_only_the_provider_imports(alps: Api) -> None:
     assert facts(alps) == {}
 
 
-def test_it_is_recorded_and_told(alps: Api) -> None:
+def test_an_import_is_in_the_audit_and_in_the_events(alps: Api) -> None:
     load(alps, row(0), row(1))
     load(alps, row(0), row(0))
     refusal, done_record, *_ = alps.get("/v1/audit").json["items"]

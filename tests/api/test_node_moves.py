@@ -125,7 +125,7 @@ def test_a_node_lives_from_import_to_deletion(admin: Api, folder: Path) -> None:
     assert [node["xname"] for node in admin.get("/v1/nodes").json["items"]] == [xname(3)]
 
 
-def test_what_a_step_saw_of_power_is_what_lists_show(admin: Api, folder: Path) -> None:
+def test_lists_show_the_power_that_a_step_observed(admin: Api, folder: Path) -> None:
     put(admin, NodeState.FREE)
     assert admin.get(f"/v1/nodes/{xname(0)}").json["power"] is None
     assert ordered(admin, folder, "power", to="off").json["state"] == "done"

@@ -74,7 +74,7 @@ def test_a_node_is_shown_with_what_was_decided_and_what_was_seen(admin: Api) -> 
     assert admin.get("/v1/nodes").json["items"] == [reply.json]
 
 
-def test_what_was_not_seen_for_long_is_stale(admin: Api) -> None:
+def test_an_old_observation_is_stale(admin: Api) -> None:
     fill(admin, {None: range(3)})
     now, interval = admin.services.clock(), int(30 * 1e6)
     with admin.services.database.write() as connection:
@@ -222,7 +222,7 @@ def test_a_plan_that_moved_is_not_carried_out(admin: Api) -> None:
     assert moved.json["details"]["moved"] == [f"node:{xname(0)} went from version 1 to 2"]
 
 
-def test_of_a_foreign_plan_nothing_is_told(admin: Api) -> None:
+def test_a_foreign_plan_is_answered_as_an_absent_one(admin: Api) -> None:
     fill(admin, {"psi": range(1), "cscs": range(1, 2)})
     foreign = admin.post("/v1/nodes/power?dry_run=true", {"nodes": xname(1), "to": "on"}).json["digest"]
     absent = "sha256:" + "0" * 64
@@ -279,7 +279,7 @@ def test_nodes_of_several_tenants_at_once_are_the_providers_matter(admin: Api) -
     assert (free.status, free.json["tenant"]) == (202, None)
 
 
-def test_who_sees_but_may_not_is_told_the_rule(admin: Api) -> None:
+def test_a_caller_who_sees_but_may_not_change_reads_the_rule(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     viewer = admin.as_("vic", "canton-tenant-viewer:psi")
     for suffix in ("", "?dry_run=true"):
@@ -345,7 +345,7 @@ def test_a_node_without_a_site_and_nodes_of_two_sites_are_refused(admin: Api) ->
         assert words in refusal.json["detail"]
 
 
-def test_a_claimed_node_names_the_operation_to_those_who_may_see_it(admin: Api) -> None:
+def test_a_claimed_node_names_the_operation_to_callers_who_may_see_it(admin: Api) -> None:
     """The purpose of the provider's own names nodes of other tenants."""
     fill(admin, {"psi": range(1), "cscs": range(1, 2)})
     holder = admin.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}).json["id"]

@@ -74,7 +74,7 @@ def test_an_operation_is_shown_with_its_steps(admin: Api, ann: Api) -> None:
     }
 
 
-def test_lists_the_newest_first_by_what_is_asked_for(admin: Api, ann: Api) -> None:
+def test_lists_the_newest_first_with_filters(admin: Api, ann: Api) -> None:
     first, second, foreign = started(ann), started(ann, 1), started(admin, 2)
     in_trouble(admin, first)
 
@@ -201,7 +201,7 @@ def test_a_foreign_operation_answers_as_an_absent_one(admin: Api, ann: Api, verb
         assert without(answers[0].json, foreign) == without(answers[1].json, absent)
 
 
-def test_who_sees_but_may_not_is_told_the_rule(admin: Api, ann: Api) -> None:
+def test_a_caller_who_sees_but_may_not_change_reads_the_rule(admin: Api, ann: Api) -> None:
     identity = started(ann)
     refusal = admin.as_("vic", "canton-tenant-viewer:psi").post(f"/v1/operations/{identity}/cancel")
     assert (refusal.status, refusal.json["details"]) == (
@@ -211,7 +211,7 @@ def test_who_sees_but_may_not_is_told_the_rule(admin: Api, ann: Api) -> None:
 
 
 @pytest.mark.parametrize("verb", ["undo", "abandon"])
-def test_what_cannot_be_taken_back_needs_a_reason(admin: Api, ann: Api, verb: str) -> None:
+def test_an_irreversible_change_needs_a_reason(admin: Api, ann: Api, verb: str) -> None:
     identity = started(ann)
     in_trouble(admin, identity)
     assert ann.post(f"/v1/operations/{identity}/{verb}", reason=None).code == "reason-required"

@@ -40,7 +40,7 @@ def test_a_new_person_with_an_old_name_inherits_nothing(admin: Api) -> None:
     assert bound(admin)["other_identity"] == "test:sub-of-the-second"
 
 
-def test_pinning_and_its_refusal_are_recorded_once_and_told(admin: Api) -> None:
+def test_pinning_and_its_refusal_are_recorded_once_and_are_events(admin: Api) -> None:
     make(admin, "psi")
     binding = grant(admin, "test:ann", "tenant-operator", "psi").json
     for claims in (OLD, NEW, OLD, NEW):
@@ -56,7 +56,7 @@ def test_pinning_and_its_refusal_are_recorded_once_and_told(admin: Api) -> None:
     assert kinds == ["tenant.created", "member.granted", "member.pinned", "member.name-reused"]
 
 
-def test_a_renamed_person_keeps_what_is_theirs(admin: Api) -> None:
+def test_a_renamed_person_keeps_their_bindings(admin: Api) -> None:
     make(admin, "psi")
     grant(admin, "test:ann", "tenant-operator", "psi")
     admin.as_("ann", **OLD).get("/v1/whoami")
@@ -66,7 +66,7 @@ def test_a_renamed_person_keeps_what_is_theirs(admin: Api) -> None:
     assert (me["id"], me["identity"]) == ("test:ann-lee", "test:sub-of-the-first")
 
 
-def test_a_name_bound_anew_is_for_who_has_it_now(admin: Api) -> None:
+def test_a_new_binding_of_a_name_is_for_its_present_owner(admin: Api) -> None:
     make(admin, "psi")
     binding = grant(admin, "test:ann", "tenant-viewer", "psi").json
     admin.as_("ann", **OLD).get("/v1/whoami")
@@ -78,7 +78,7 @@ def test_a_name_bound_anew_is_for_who_has_it_now(admin: Api) -> None:
     assert admin.as_("ann", **OLD).get("/v1/tenants/psi").status == 404
 
 
-def test_a_role_is_not_granted_again_to_who_had_the_name_before(admin: Api) -> None:
+def test_a_role_is_not_extended_for_the_former_owner_of_a_name(admin: Api) -> None:
     make(admin, "psi")
     binding = grant(admin, "test:ann", "tenant-viewer", "psi", until=hence(3600)).json
     for claims in (OLD, NEW):
@@ -111,7 +111,7 @@ def test_a_groups_binding_is_not_pinned(admin: Api) -> None:
     assert item["identity"] is None
 
 
-def test_two_who_come_first_at_the_same_moment_are_one(admin: Api) -> None:
+def test_of_two_first_logins_at_once_one_is_pinned(admin: Api) -> None:
     make(admin, "psi")
     for n in range(4):
         grant(admin, f"test:ann{n}", "tenant-viewer", "psi")
@@ -154,7 +154,7 @@ def test_audit_shows_the_identity_beside_the_name(admin: Api) -> None:
     assert (record["actor"], record["details"]["identity"]) == ("test:root", "test:id-of-root")
 
 
-def test_who_asked_is_a_person_and_not_a_name(admin: Api) -> None:
+def test_the_requester_of_an_approval_is_a_person_and_not_a_name(admin: Api) -> None:
     """A renamed person does not approve their own change, and a namesake neither sees nor uses their approval."""
     settings = admin.services.settings
     policy = replace(settings.policy, two_person=("tenant.update",))

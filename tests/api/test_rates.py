@@ -37,7 +37,7 @@ def accepted(caller: Api, count: int, good: int = 200) -> int:
     return statuses.count(good)
 
 
-def test_a_principal_is_told_when_to_come_back_and_others_go_on(api: Api) -> None:
+def test_a_principal_over_its_rate_gets_retry_after_and_others_go_on(api: Api) -> None:
     root = api.as_("root", "canton-provider-admin")
     *replies, answer = [root.get("/v1/whoami") for _ in range(31)]
     assert [reply.status for reply in replies] == [200] * 30
@@ -71,7 +71,7 @@ def test_a_page_counts_as_a_request_for_every_hundred_entries(api: Api, monkeypa
 @pytest.mark.parametrize(
     "path", ["/operations", "/plans", "/operations/{id}", "/plans/{plan}", "/events", "/events?subject={id}"]
 )
-def test_an_answer_counts_by_what_is_read_for_it(api: Api, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_an_answer_counts_by_the_rows_read_for_it(api: Api, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """One operation on all nodes of a large tenant takes as long to show as hundreds of others."""
     monkeypatch.setattr(rates, "SIZE", 50)
     root, ann = api.as_("root", "canton-provider-admin"), api.as_("ann", "canton-provider-admin")
@@ -98,7 +98,7 @@ def test_a_nodeset_counts_by_the_names_it_writes(api: Api, nodeset: str, status:
     assert accepted(ann, 40) <= 21
 
 
-def test_an_address_without_a_good_token_has_less_and_those_with_one_do_not_notice(api: Api) -> None:
+def test_an_address_without_a_valid_token_has_a_lower_rate_of_its_own(api: Api) -> None:
     forged = replace(api, token="eyJ.not.one")  # noqa: S106
     assert accepted(forged, 8, 401) + accepted(api, 8, 401) == 10
     assert api.as_("ann", "canton-auditor").get("/v1/whoami").status == 200

@@ -265,7 +265,7 @@ def test_no_caller_gives_an_account_or_a_token_more_than_they_hold(admin: Api) -
         assert create(ann, "mine", "cscs", ["node.read"]).code == "unknown-tenant"
 
 
-def test_what_is_held_for_a_time_is_not_given_for_good(admin: Api) -> None:
+def test_a_temporary_right_is_not_given_without_an_end(admin: Api) -> None:
     make(admin, "psi")
     path = account(admin, "psi", READS)
     until = to_text(system_clock() + 3600 * SECOND)
@@ -337,7 +337,7 @@ def test_a_token_outlives_its_makers_role(admin: Api) -> None:
     assert ci.get("/v1/tenants/psi").status == 200
 
 
-def test_what_is_foreign_answers_as_what_is_absent(admin: Api) -> None:
+def test_a_foreign_object_answers_as_an_absent_one(admin: Api) -> None:
     make(admin, "psi", "cscs")
     foreign = account(admin, "cscs", READS).rpartition("/")[2]
     token = issue(admin, f"/v1/service-accounts/{foreign}").json["id"]

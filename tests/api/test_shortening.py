@@ -73,7 +73,7 @@ def test_audit_and_event_say_that_it_was_shortened(admin: Api) -> None:
     assert (event["kind"], event["body"]["was_until"], event["body"]["until"]) == ("member.shortened", None, end)
 
 
-def test_who_holds_less_than_the_role_may_shorten_it_as_they_may_revoke_it(admin: Api) -> None:
+def test_a_caller_who_may_revoke_a_role_may_also_shorten_it(admin: Api) -> None:
     make(admin, "psi")
     for_ann = custom("remover", "tenant", "", ["tenant.read", "member.read", "member.grant", "member.revoke"])
     with serving(replace(admin.services, roles={**BUILTIN, "remover": for_ann}), admin.mint) as server:
@@ -124,7 +124,7 @@ def test_a_tenant_neither_reads_nor_refuses_what_the_provider_wants_to_revoke(tw
     assert revoked.status == 204
 
 
-def test_of_what_a_tenants_administrator_revokes_another_one_decides(two_person: Api) -> None:
+def test_another_administrator_decides_on_a_tenants_revocation(two_person: Api) -> None:
     make(two_person, "psi")
     regrant(two_person, None)
     ann = two_person.as_("ann", "canton-tenant-admin:psi")

@@ -39,7 +39,7 @@ def test_the_first_issuer_is_where_to_log_in(api: Api) -> None:
     assert login == {"issuer": "https://hpc", "client_id": "cli", "audience": "us"}
 
 
-def test_without_another_it_is_the_embedded_one(api: Api) -> None:
+def test_without_another_issuer_the_login_is_the_embedded_one(api: Api) -> None:
     with serving(replace(api.services, issuer=FastAPI()), api.mint) as server:
         reply = server.get("/v1/version")
         Version.model_validate_json(reply.text)

@@ -90,7 +90,7 @@ def head(size: int, shape: str) -> bytes:
 @pytest.mark.parametrize(
     ("size", "accepted"), [(wire.HEAD_LIMIT, True), (wire.HEAD_LIMIT + 1, False), (200_000, False)]
 )
-def test_the_limit_of_a_head_holds_however_it_arrives(
+def test_the_limit_of_a_head_holds_for_any_pieces(
     server: Server, shape: str, pieces: int, size: int, accepted: bool
 ) -> None:
     text = head(size, shape)
@@ -263,7 +263,7 @@ def test_a_client_that_reads_slowly_gets_all_of_it(server: Server, monkeypatch: 
     assert received > len(ANSWER)
 
 
-def test_what_waits_for_clients_is_bounded_in_all(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unread_answers_of_all_clients_are_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "WRITE_SECONDS", 60.0, raising=False)
     monkeypatch.setattr(wire, "WRITE_TOTAL", 3 * len(ANSWER), raising=False)
     connections = [connect(server) for _ in range(8)]

@@ -111,7 +111,7 @@ def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     assert node_states(database) == {name: state_before}
 
 
-def test_cancel_withdraws_what_was_only_looked_at(database: Database) -> None:
+def test_cancel_ends_steps_that_have_not_acted(database: Database) -> None:
     """The device does not answer and the next look is minutes away: nothing is under way, so it ends at once."""
 
     async def scenario() -> None:
@@ -169,7 +169,7 @@ def test_cancel_finishes_a_stretch_that_must_not_be_left_half_way(database: Data
     assert said(database, identity) == "cancelled; stopped at a safe point, before step 3 (set_value/1 v)"
 
 
-def test_cancel_waits_for_what_is_under_way(database: Database) -> None:
+def test_cancel_waits_for_acts_under_way(database: Database) -> None:
     """The operation waits until its act shows; the cancel makes it due, but the act under way is finished."""
 
     async def scenario() -> None:
@@ -268,7 +268,7 @@ def chain() -> Plan:
     )
 
 
-def test_undo_takes_back_in_reverse_order_what_acted(database: Database) -> None:
+def test_undo_reverses_the_steps_that_acted_in_reverse_order(database: Database) -> None:
     machine = Machine(refuse={"w": [permanent()]})
     identity = stuck(database, machine, chain())
     machine.acts.clear()
@@ -325,7 +325,7 @@ def test_an_undo_that_fails_asks_again_and_leaves_no_step_open(database: Databas
     assert machine.values == {"t": "off", "u": "on", "v": "off", "w": "off"}
 
 
-def test_undo_waits_for_what_may_still_show(database: Database) -> None:
+def test_undo_waits_for_acts_that_may_still_show(database: Database) -> None:
     """The act was answered with an error and shows late: an undo that looks too early would find nothing to do."""
 
     async def scenario() -> None:
@@ -350,7 +350,7 @@ def test_undo_waits_for_what_may_still_show(database: Database) -> None:
     asyncio.run(scenario())
 
 
-def test_abandon_lets_go_and_leaves_what_was_between_owners_in_quarantine(database: Database) -> None:
+def test_abandon_releases_nodes_and_quarantines_those_between_owners(database: Database) -> None:
     coming, cleaned, resting, claimed_only = add_nodes(database, 4)
     with database.write() as connection:
         add_tenant(connection)
@@ -467,7 +467,7 @@ def test_in_any_other_state_nothing_happens(database: Database, intervene: Inter
 
 
 @pytest.mark.parametrize("intervene", ALLOWED)
-def test_what_does_not_exist_is_not_found(database: Database, intervene: Intervention) -> None:
+def test_an_unknown_operation_is_not_found(database: Database, intervene: Intervention) -> None:
     with pytest.raises(UnknownOperation, match="there is no operation op_1"):
         by_hand(database, intervene, "op_1", BOB)
 

@@ -86,7 +86,7 @@ def test_a_due_operation_is_taken_once(database: Database, queued: str) -> None:
     assert take(database, "w2") == []
 
 
-def test_what_is_not_due_is_left(database: Database, queued: str) -> None:
+def test_an_operation_that_is_not_due_is_not_taken(database: Database, queued: str) -> None:
     change(database, queued, due_at=database_now() + SECOND)
     assert take(database) == []
     change(database, queued, due_at=None)
@@ -136,7 +136,7 @@ def test_how_long_until_something_is_due(database: Database, queued: str) -> Non
     assert wait() is None
 
 
-def test_renewing_extends_what_is_ours(database: Database, queued: str) -> None:
+def test_renewing_extends_own_leases_only(database: Database, queued: str) -> None:
     other_operation = order(database, plan_of(set_value(1, "v")))
     fences = {lease_row.operation: lease_row.fence for lease_row in take(database)}
     expire(database, other_operation)
@@ -157,7 +157,7 @@ def test_renewing_brings_word_of_a_cancel(database: Database, queued: str) -> No
         assert leases.hold(connection, queued, lease_row.fence).cancel_by == "bob"
 
 
-def test_what_was_let_go_is_not_renewed(database: Database, queued: str) -> None:
+def test_a_released_lease_is_not_renewed(database: Database, queued: str) -> None:
     (lease_row,) = take(database)
     with database.write() as connection:
         leases.release(connection, queued, 7)
@@ -166,7 +166,7 @@ def test_what_was_let_go_is_not_renewed(database: Database, queued: str) -> None
     assert operation(database, queued).due_at == 7
 
 
-def test_letting_go_makes_due_at_once_or_when_told(database: Database, queued: str) -> None:
+def test_a_release_makes_an_operation_due_now_or_at_a_time(database: Database, queued: str) -> None:
     take(database)
     with database.write() as connection:
         leases.release(connection, queued, None)
@@ -191,7 +191,7 @@ def test_another_fence_holds_nothing(database: Database, queued: str, fence: int
         leases.hold(connection, queued, fence)
 
 
-def test_a_clock_that_was_set_back_does_not_delay_what_is_open(database: Database, queued: str) -> None:
+def test_a_clock_that_was_set_back_does_not_delay_open_operations(database: Database, queued: str) -> None:
     ended = order(database, plan_of(set_value(1, "v")))
     near = order(database, plan_of(set_value(1, "w")))
     hour = 3600 * SECOND

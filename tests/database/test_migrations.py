@@ -161,7 +161,7 @@ def assert_kept(database: Database, rows_by_table: dict[str, dict[str, Any]]) ->
             }
 
 
-def test_differences_name_what_is_not_as_declared(database: Database) -> None:
+def test_differences_name_tables_columns_and_indexes(database: Database) -> None:
     with database.write() as connection:
         connection.exec_driver_sql("ALTER TABLE tenant ADD COLUMN motto VARCHAR")
         connection.exec_driver_sql("DROP INDEX ix_claim_operation")
@@ -188,7 +188,7 @@ def test_differences_name_types_defaults_and_rules(database: Database) -> None:
     assert "add_rule ck_audit_head_one_row" in differences
 
 
-def test_the_first_record_follows_what_the_migration_wrote(database: Database) -> None:
+def test_the_first_record_follows_the_head_of_the_migration(database: Database) -> None:
     with database.read() as connection:
         assert audit.head(connection) == audit.Head(0, audit.GENESIS)
 

@@ -56,7 +56,7 @@ def open_transaction(database: Database) -> Iterator[Connection]:
         yield connection
 
 
-def test_events_come_back_as_they_were_told(database: Database) -> None:
+def test_events_are_read_as_they_were_written(database: Database) -> None:
     with database.write() as connection:
         instant_before = connection.scalar(sa.select(now()))
         outbox.append(connection, "psi", [event("a", n=1), event("b", n=2)])
@@ -160,7 +160,7 @@ def append_impatiently(database: Database, stream: str) -> None:
 @pytest.mark.parametrize("commit", [True, False], ids=["commits", "rolls back"])
 @pytest.mark.parametrize("used_before", [True, False], ids=["used", "new"])
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
-def test_who_waits_for_a_late_committer_comes_after_it(database: Database, used_before: bool, commit: bool) -> None:
+def test_an_append_after_a_late_commit_has_a_later_number(database: Database, used_before: bool, commit: bool) -> None:
     if used_before:
         with database.write() as connection:
             outbox.append(connection, "psi", [event("first")])

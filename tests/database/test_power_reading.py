@@ -121,7 +121,7 @@ async def test_it_is_read_again_after_the_interval_and_after_an_outage(
 
 
 @on_a_loop
-async def test_what_was_seen_later_and_what_could_not_be_seen_stays(database: Database) -> None:
+async def test_later_observations_and_those_without_an_answer_stay(database: Database) -> None:
     newer, unseen, retired = fill(database, 3)
     service = Service({newer: ON, unseen: PermanentFailure("no such node"), retired: ON})
     with database.write() as connection:

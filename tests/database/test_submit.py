@@ -122,7 +122,7 @@ def test_one_transaction_stores_everything(database: Database) -> None:
     assert kinds == "set_value/1"
 
 
-def test_what_concerns_no_tenant_is_told_to_the_provider(database: Database) -> None:
+def test_events_without_a_tenant_are_the_providers(database: Database) -> None:
     identity = order(database, plan_of(set_value(1, "t")))
     with database.read() as connection:
         assert [event.subject for event in outbox.read(connection, outbox.PROVIDER, 0, 10)] == [identity]
@@ -302,7 +302,7 @@ def test_naming_a_node_twice_claims_it_once(database: Database) -> None:
     assert claimed(database) == {name: identity}
 
 
-def test_of_two_rivals_one_wins(database: Database) -> None:
+def test_of_two_competing_submissions_one_is_accepted(database: Database) -> None:
     one, two, three = add_nodes(database, 3)
     node_pairs = [(one, two), (two, three)]
     for _ in range(5):

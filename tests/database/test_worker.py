@@ -422,7 +422,7 @@ def test_a_step_kind_with_a_defect_asks_a_person(database: Database, defect: str
     asyncio.run(scenario())
 
 
-def test_what_a_step_kind_says_about_others_is_ignored(database: Database) -> None:
+def test_answers_of_a_step_kind_about_other_steps_are_ignored(database: Database) -> None:
     async def scenario() -> None:
         identity = order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
         async with working(database, Odd(Machine(), saw=lambda n: {n: {"value": "on"}, 99: {"value": "off"}})):

@@ -334,7 +334,7 @@ def test_a_refusal_without_a_login_does_not_tell_which_codes_there_are(own: Embe
     assert browser.submit(browser.get(f"{own.url}/device"), {}, press="refuse").status == 400
 
 
-def test_to_allow_needs_a_login_however_it_is_asked(own: Embedded) -> None:
+def test_allowing_a_device_needs_a_login(own: Embedded) -> None:
     started, browser = start_device(own), Browser()
     for press in ("allow", "nothing"):
         page = browser.get(f"{own.url}/device")

@@ -94,7 +94,7 @@ def test_a_state_file_that_cannot_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["ES256", "RS256", "EdDSA"])
-def test_it_signs_with_what_is_configured(tmp_path: Path, algorithm: str) -> None:
+def test_the_issuer_signs_with_the_configured_algorithm(tmp_path: Path, algorithm: str) -> None:
     with embedded(tmp_path / "issuer.db", algorithm=algorithm) as own:
         tokens = log_in(own, "alice")
         assert header_of(tokens["access_token"]) == {

@@ -113,7 +113,7 @@ def test_unknown_keys_make_us_look_once_in_ten_seconds(site: Site) -> None:
     assert site.published.fetches == 3
 
 
-def test_many_unknown_keys_at_the_same_moment_are_one_look(site: Site) -> None:
+def test_many_unknown_keys_at_once_cause_one_fetch(site: Site) -> None:
     site.verify(site.token())
     site.steady.now += 10
     site.published.gate.clear()
@@ -122,7 +122,7 @@ def test_many_unknown_keys_at_the_same_moment_are_one_look(site: Site) -> None:
     assert site.published.fetches == 2
 
 
-def test_more_than_may_wait_are_told_at_once(site: Site) -> None:
+def test_verifications_beyond_the_queue_are_refused_at_once(site: Site) -> None:
     site.verify(site.token())
     site.steady.now += 10
     site.published.gate.clear()

@@ -200,7 +200,7 @@ def test_a_slow_look_shows_what_was_there_when_it_began() -> None:
     assert (verdict.state, seconds(verdict.held_at), seconds(verdict.not_before)) == (S.HOLDING, -31, 0)
 
 
-def test_what_has_to_last_begins_as_late_as_it_can_have_begun() -> None:
+def test_a_hold_down_begins_at_the_latest_possible_time() -> None:
     unsure = Moment(NOW, lambda: 1.0, NOW, NOW + 3 * SECOND)
     acting = judge(STEP, row(), PACE, OTHER, unsure)
     assert (acting.state, seconds(acting.acted_at)) == (S.ACTING, 3)
@@ -215,7 +215,7 @@ def test_a_failure_is_kept_whole() -> None:
     assert new_row.error == {"code": "temporary-failure", "message": "busy", "details": {"retry_after": 3}}
 
 
-def test_a_goal_is_what_it_names_and_nothing_else() -> None:
+def test_a_goal_compares_only_the_facts_it_names() -> None:
     assert reached({"a": None}, {"a": None, "b": 1})
     assert not reached({"a": None}, {"b": 1})
     assert not reached({"a": 1, "b": 2}, {"a": 1})
@@ -375,7 +375,7 @@ LONG = "x" * 5_000_000
 
 
 @pytest.mark.parametrize("failure", [TemporaryFailure, PermanentFailure])
-def test_what_a_driver_says_is_stored_with_a_bound(failure: type[StepFailure]) -> None:
+def test_the_text_of_a_driver_is_stored_with_a_bound(failure: type[StepFailure]) -> None:
     long_failure = failure(LONG, cause=LONG, url=LONG, tasks=[LONG], known={"a": LONG}, status=503)
     for new_row in (
         judge(STEP, row(), PACE, long_failure, moment()),

@@ -212,7 +212,7 @@ def test_cancel_before_anything_acted_is_the_end() -> None:
 
 
 @pytest.mark.parametrize("state", [S.PENDING, S.WAITING, S.HOLDING])
-def test_cancel_withdraws_what_was_only_looked_at(state: StepState) -> None:
+def test_cancel_ends_steps_that_have_not_acted(state: StepState) -> None:
     board = board_of(step(1), states={1: state}, not_before=NOW + SECOND, begun_at=NOW, tries=2, held_at=NOW)
     assert start(board, now=NOW + SECOND, cancelled=True) == []
     assert timer(board, cancelled=True) is None

@@ -25,7 +25,7 @@ def ours() -> None:
     """A guard that lets every act pass."""
 
 
-def test_it_shows_what_the_files_say(folder: Path) -> None:
+def test_states_are_read_from_the_files(folder: Path) -> None:
     power: Power = FolderPower(folder)
     states = asyncio.run(power.states([ONE, TWO, GONE]))
     assert (states[ONE], states[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
@@ -35,7 +35,7 @@ def test_it_shows_what_the_files_say(folder: Path) -> None:
     assert str(folder) not in unknown.message
 
 
-def test_it_switches_what_it_knows_and_refuses_the_rest(folder: Path) -> None:
+def test_known_nodes_are_switched_and_unknown_ones_refused(folder: Path) -> None:
     refusals = asyncio.run(FolderPower(folder).switch([ONE, GONE, TWO], PowerState.ON, ours))
     assert refusals.keys() == {GONE}
     assert {path.name: path.read_text() for path in folder.iterdir()} == {ONE: "on", TWO: "on"}

@@ -58,7 +58,7 @@ def test_six_digits_or_more(nid: int, text: str) -> None:
     ],
     ids=lambda text: ascii(text[:24]),
 )
-def test_what_is_not_a_nid(text: str) -> None:
+def test_an_invalid_nid_is_refused(text: str) -> None:
     with pytest.raises(InvalidNid, match="is not a NID: expected a number 0-9223372036854775807") as caught:
         parse_nid(text)
     assert caught.value.details == {"text": text[:64]}

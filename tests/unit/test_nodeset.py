@@ -211,7 +211,7 @@ class TestNodeSet:
             parse("a").names = frozenset()  # type: ignore[misc]
 
     @pytest.mark.parametrize("name", ["", "a b", "a,b", "a[1]", "@a", "a\n", "é", "٣", "-a", "..", "a" * 254, "a\x00"])
-    def test_refuses_what_is_no_name(self, name: str) -> None:
+    def test_refuses_an_invalid_name(self, name: str) -> None:
         with pytest.raises(InvalidNodeset, match="is not a node name") as caught:
             fold(["n1", name])
         assert caught.value.message.isascii()

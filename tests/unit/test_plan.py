@@ -291,7 +291,7 @@ def test_undo_turns_the_order_round() -> None:
     assert waits(undo_steps(chain(True, True, True), frozenset({1, 2, 3}))) == {-3: (), -2: (-3,), -1: (-2,)}
 
 
-def test_only_what_acted_is_taken_back() -> None:
+def test_only_steps_that_acted_are_undone() -> None:
     assert waits(undo_steps(chain(True, True, True), frozenset({1, 3}))) == {-3: (), -1: (-3,)}
     assert undo_steps(chain(True, True), frozenset()) == ()
 

@@ -22,7 +22,7 @@ def test_the_committed_page_is_what_the_code_gives(name: str) -> None:
     assert committed == reference.PAGES[name](), f"docs/{name} is out of date; run 'make docs'"
 
 
-def test_writing_says_what_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_writing_reports_the_changed_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reference.main([str(tmp_path)])
     assert capsys.readouterr().out == "".join(f"wrote {tmp_path / name}\n" for name in reference.PAGES)
     (tmp_path / "reference/errors.md").write_text("old")

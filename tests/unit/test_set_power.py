@@ -84,7 +84,7 @@ def test_a_batch_is_switched_in_one_request_for_each_goal() -> None:
     assert service.power == {"a": "on", "b": "off", "c": "on"}
 
 
-def test_refusals_are_told_by_step() -> None:
+def test_refusals_are_returned_by_step() -> None:
     service = Service(a="off", b="off", c="on")
     service.refuses = {"b": (no := PermanentFailure("locked")), "c": (later := TemporaryFailure("busy"))}
     calls = [call(7, "a"), call(8, "b"), call(9, "c", "off")]

@@ -59,7 +59,7 @@ def test_auto_is_json_without_a_terminal(stream: io.StringIO) -> None:
     assert lines(stream)[0]["event"] == "hello"
 
 
-def test_what_belongs_together_carries_one_id_also_in_threads(stream: io.StringIO) -> None:
+def test_log_lines_of_one_operation_carry_its_id_also_in_threads(stream: io.StringIO) -> None:
     telemetry.set_up("json", "info", stream)
     log = logging.getLogger("canton.test")
 
@@ -113,7 +113,7 @@ def test_no_secret_is_logged_wherever_it_stands(stream: io.StringIO, form: str, 
 @pytest.mark.parametrize(
     "name", ["password", "db_password", "token", "client_secret", "authorization", "Set-Cookie", "api_key"]
 )
-def test_what_has_the_name_of_a_secret_is_cut_whatever_it_is(stream: io.StringIO, name: str) -> None:
+def test_a_field_with_the_name_of_a_secret_is_masked(stream: io.StringIO, name: str) -> None:
     telemetry.set_up("json", "info", stream)
     structlog.get_logger("canton.test").info("x", **{name: "plain", "inside": {name: "plain"}})
     assert "plain" not in stream.getvalue()
@@ -130,7 +130,7 @@ def test_what_has_the_name_of_a_secret_is_cut_whatever_it_is(stream: io.StringIO
         "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
     ],
 )
-def test_what_is_no_secret_stays(stream: io.StringIO, text: str) -> None:
+def test_other_fields_are_not_masked(stream: io.StringIO, text: str) -> None:
     telemetry.set_up("json", "info", stream)
     logging.getLogger("canton.test").info(text)
     assert lines(stream)[0]["event"] == text

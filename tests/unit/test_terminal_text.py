@@ -33,7 +33,7 @@ def active() -> set[str]:
 
 
 @pytest.mark.parametrize("characters", [ignorable(), active()], ids=["ignorable", "active"])
-def test_what_acts_or_is_invisible_is_written_out(characters: set[str]) -> None:
+def test_active_and_invisible_characters_are_escaped(characters: set[str]) -> None:
     assert [it for it in characters if not harmless(it).isascii() or is_harmless(it)] == []
     assert [it for it in characters if not one_line(f"psi{it}x").isascii()] == []
     assert [it for it in characters if not json_escaped(f'"{it}"').isascii()] == []
