@@ -90,8 +90,8 @@ class World:
 
     def plan(self, tenant: str) -> Any:
         with self.database.read() as connection:
-            found = nodes.find(connection, [self.node(tenant)])
-        return plan_power(NodeSnapshot(found, {}, "power@alps"), "on", tenant)
+            node_rows = nodes.find(connection, [self.node(tenant)])
+        return plan_power(NodeSnapshot(node_rows, {}, "power@alps"), "on", tenant)
 
     def operation(self, tenant: str, state: str | None = None) -> dict[str, str]:
         operation = submit(self.database, self.plan(tenant), Submission("test:root", "", None)).operation

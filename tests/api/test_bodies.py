@@ -188,14 +188,14 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(admin: Api) -> None:
 
 
 def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: Api, room: bodies.BodyCapacity) -> None:
-    root, other = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
+    root, second_admin = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
     with opened(root) as first, opened(root) as second:
         for unfinished in (first, second):
             unfinished.sendall(b" ")
         _wait(lambda: room.held.total() == 2 * LARGE)
         refusal = root.post(IMPORT, padded(2**18))
         assert (refusal.status, "test:root sends more than" in refusal.json["detail"]) == (503, True)
-        assert other.post(IMPORT, padded(LARGE)).status == 404
+        assert second_admin.post(IMPORT, padded(LARGE)).status == 404
     _wait(lambda: not room.held)
     assert root.post(IMPORT, padded(LARGE)).status == 404
 
@@ -218,7 +218,7 @@ def _answered(senders: list[socket.socket]) -> list[socket.socket]:
     return select.select(senders, [], [], 0)[0]
 
 
-def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: bodies.BodyCapacity) -> None:
+def test_bodies_that_are_never_sent_take_no_place(api: Api, room: bodies.BodyCapacity) -> None:
     """They took those of all requests that are carried out, of every tenant and of the provider."""
     root, second_admin = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
     with ExitStack() as stack:
@@ -367,7 +367,7 @@ def test_nothing_of_a_body_outlives_its_request(api: Api, caller: str, raw: byte
     gc.disable()
     try:
         sender.post(IMPORT, raw)
-        _wait(lambda: not [each for each in gc.get_objects() if isinstance(each, bodies.RequestBody)])
+        _wait(lambda: not [instance for instance in gc.get_objects() if isinstance(instance, bodies.RequestBody)])
     finally:
         gc.enable()
 

@@ -77,9 +77,9 @@ def test_ready_is_database_migrations_and_a_worker(database: Database) -> None:
 @pytest.mark.parametrize("prepare", [lambda _: None, lambda database: worker_seen(database, 61)], ids=["none", "old"])
 def test_without_a_worker_it_is_not_ready(database: Database, prepare: Callable[[Database], None]) -> None:
     prepare(database)
-    status, told = ready(database)
-    assert (status, told["database"], told["migrations"]) == (503, None, None)
-    assert told["worker"] == "no worker was seen within 60 s; start one: canton worker"
+    status, problem_by_check = ready(database)
+    assert (status, problem_by_check["database"], problem_by_check["migrations"]) == (503, None, None)
+    assert problem_by_check["worker"] == "no worker was seen within 60 s; start one: canton worker"
 
 
 def test_a_database_without_tables_is_not_ready(empty_database: Database) -> None:

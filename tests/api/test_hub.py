@@ -359,7 +359,7 @@ def test_one_principal_reads_past_events_one_page_at_a_time(
     async def scenario() -> None:
         async with hub_of(database) as hub:
             sought = [Subscription(Rights(), beginning=StartPosition("start"), who=name) for name in names]
-            readers = [await open_reader(hub, each) for each in sought]
+            readers = [await open_reader(hub, pattern) for pattern in sought]
             pages = await asyncio.gather(*(reader.page(10) for reader in readers))
             assert [len(page.items) for page in pages] == [10] * len(names)
 

@@ -165,19 +165,19 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     assert (refusal.status, refusal.code) == (400, "invalid-request")
     details = refusal.json["details"]
     assert details["count"] == 15
-    told = {each["row"]: each["what"] for each in details["rows"]}
-    assert sorted(told) == list(range(2, 17))
-    assert "x1000c0s1 is a ComputeModule, not a node" in told[2]
-    assert "\n" not in told[3]
-    assert "nearest valid form: " in told[3]
-    assert told[4] == "xname: Field required"
-    assert told[5].startswith("nid: ")
-    assert told[7].startswith("a node cannot be assigned without a tenant; ")
-    assert told[8] == "colour: there is no such field"
-    assert told[10] == told[11] == "x1000c0s9b0n0 is in 2 rows; name it once"
-    assert told[12] == told[13] == "nid 7 is in 2 rows; two nodes cannot have the same number"
-    assert told[14] == "x1000c0s30b0n0 is at site bern; a node is imported at its own site"
-    assert told[15] == "nid 31 is x1000c0s31b0n0's; give x1000c0s14b0n0 another"
+    words_by_row = {mistake["row"]: mistake["what"] for mistake in details["rows"]}
+    assert sorted(words_by_row) == list(range(2, 17))
+    assert "x1000c0s1 is a ComputeModule, not a node" in words_by_row[2]
+    assert "\n" not in words_by_row[3]
+    assert "nearest valid form: " in words_by_row[3]
+    assert words_by_row[4] == "xname: Field required"
+    assert words_by_row[5].startswith("nid: ")
+    assert words_by_row[7].startswith("a node cannot be assigned without a tenant; ")
+    assert words_by_row[8] == "colour: there is no such field"
+    assert words_by_row[10] == words_by_row[11] == "x1000c0s9b0n0 is in 2 rows; name it once"
+    assert words_by_row[12] == words_by_row[13] == "nid 7 is in 2 rows; two nodes cannot have the same number"
+    assert words_by_row[14] == "x1000c0s30b0n0 is at site bern; a node is imported at its own site"
+    assert words_by_row[15] == "nid 31 is x1000c0s31b0n0's; give x1000c0s14b0n0 another"
     contents_after = contents(alps.services.database)
     assert {name for name in contents_before if contents_before[name] != contents_after[name]} == {
         "audit",
@@ -187,10 +187,10 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
 
 def test_a_row_of_many_fields_is_one_mistake(alps: Api) -> None:
     """To say of each of 190,000 fields what is wrong with it took 220 MB."""
-    refused = load(alps, row(0), row(1, **{f"field{n}": n for n in range(60)}))
-    said = "it has 61 fields; a row can only have xname, nid, state, tenant"
-    assert (refused.status, refused.code) == (400, "invalid-request")
-    assert refused.json["details"] == {"rows": [{"row": 2, "what": said}], "count": 1}
+    refusal = load(alps, row(0), row(1, **{f"field{n}": n for n in range(60)}))
+    message = "it has 61 fields; a row can only have xname, nid, state, tenant"
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
+    assert refusal.json["details"] == {"rows": [{"row": 2, "what": message}], "count": 1}
 
 
 def test_a_row_nested_without_end_is_refused(alps: Api) -> None:

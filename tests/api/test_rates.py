@@ -127,7 +127,7 @@ def test_a_bucket_fills_again(backend: str) -> None:
     assert [buckets.take("alice", 100.0) for _ in range(21)].count(0.0) == 20
 
 
-def test_what_is_owed_is_waited_for(backend: str) -> None:
+def test_a_debt_of_requests_is_waited_for(backend: str) -> None:
     buckets = TokenBuckets(1)
     buckets.owe("alice", 30, 0.0)
     assert buckets.take("alice", 0.0) == 21

@@ -87,9 +87,9 @@ def _powered(database: Database, worker: WorkerProcess) -> Iterator[Cost]:
     with database.write() as connection:
         nodes.add(connection, machine)
     for n in range(RUNS):
-        want, before = ("off", "on") if n % 2 else ("on", "off")
-        seen = NodeSnapshot(machine, dict.fromkeys((node.xname for node in machine), before), "pcs")
-        yield drive(database, worker, plan_power(seen, want))
+        want, state_before = ("off", "on") if n % 2 else ("on", "off")
+        observed = NodeSnapshot(machine, dict.fromkeys((node.xname for node in machine), state_before), "pcs")
+        yield drive(database, worker, plan_power(observed, want))
 
 
 def drive(database: Database, worker: WorkerProcess, plan: Plan) -> Cost:

@@ -94,14 +94,14 @@ class TestFile:
         contexts.use(path, "b.c")
         text = path.read_text()
         assert "# my contexts" in text
-        found = contexts.load()
-        assert found.current == "b.c"
-        assert found.by_name["a"] == contexts.Context(server="https://new", read_only=True)
-        assert found.by_name["b.c"].server == "https://b"
-        assert found.by_name["d"].server == 'https://d"\\'
+        settings = contexts.load()
+        assert settings.current == "b.c"
+        assert settings.by_name["a"] == contexts.Context(server="https://new", read_only=True)
+        assert settings.by_name["b.c"].server == "https://b"
+        assert settings.by_name["d"].server == 'https://d"\\'
         contexts.remove(path, "b.c")
         contexts.use(path, None)
-        assert contexts.load() == contexts.Contexts(None, {name: found.by_name[name] for name in ("a", "d")})
+        assert contexts.load() == contexts.Contexts(None, {name: settings.by_name[name] for name in ("a", "d")})
 
     def test_a_layout_it_does_not_understand_is_left_alone(self, canton: Run, home: Path) -> None:
         text = 'contexts = {a = {server = "https://a"}}\n'

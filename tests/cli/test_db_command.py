@@ -192,9 +192,9 @@ def test_check_finds_a_damaged_file(canton: Run, database: Database, database_ur
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_check_finds_a_server_that_is_too_old(canton: Run, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_checks, "OLDEST_POSTGRESQL", 99)
-    found = failures(canton, database_url)
-    assert found.keys() == {"server"}
-    assert "99 or newer" in found["server"]
+    failed_checks = failures(canton, database_url)
+    assert failed_checks.keys() == {"server"}
+    assert "99 or newer" in failed_checks["server"]
 
 
 def test_check_says_that_no_server_answers_and_hides_the_password(canton: Run) -> None:

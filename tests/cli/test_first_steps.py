@@ -121,8 +121,8 @@ class TestAQuotaWithoutLimit:
 class TestALoginThatEnds:
     def test_renews_itself(self, canton: Run, context: Script, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("CANTON_TOKEN")
-        kept: credentials.StoredLogin = {"server": context.url, "access_token": "a", "refresh_token": "r"}
-        credentials.write(home / "state/canton/credentials/alps.json", kept)
+        stored_login: credentials.StoredLogin = {"server": context.url, "access_token": "a", "refresh_token": "r"}
+        credentials.write(home / "state/canton/credentials/alps.json", stored_login)
         context.on("GET /v1/whoami", Reply(body=samples.whoami(expires_at=samples.AT)))
         assert "the login renews itself" in canton("whoami").err
 

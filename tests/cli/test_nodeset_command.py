@@ -134,8 +134,8 @@ class TestExitCodes:
     @pytest.mark.usefixtures("failing")
     def test_an_unforeseen_error_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         cli.main()
-        said = "canton: unexpected ValueError: two lines; set CANTON_DEBUG=1 to see the traceback\n"
-        assert capsys.readouterr() == ("", said)
+        message = "canton: unexpected ValueError: two lines; set CANTON_DEBUG=1 to see the traceback\n"
+        assert capsys.readouterr() == ("", message)
 
     @pytest.mark.parametrize("failing", [ValueError("deep"), UnknownNodes("deep")], indirect=True)
     @pytest.mark.usefixtures("failing")

@@ -31,8 +31,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def kept(expires_in: float = 300, **changes: str) -> StoredLogin:
-    told: StoredLogin = {"server": "s", "access_token": "old", "refresh_token": "r1", "issuer": "i", "client_id": "c"}
-    return {**told, "expires_at": time.time() + expires_in, **changes}  # type: ignore[typeddict-item]
+    login: StoredLogin = {"server": "s", "access_token": "old", "refresh_token": "r1", "issuer": "i", "client_id": "c"}
+    return {**login, "expires_at": time.time() + expires_in, **changes}  # type: ignore[typeddict-item]
 
 
 class Renewing:
@@ -196,8 +196,8 @@ class TestIssuer:
         script.on("POST /device_authorization_endpoint", Reply(body={"device_code": "d", "verification_uri": page}))
         with pytest.raises(NotAuthenticated, match="the login was stopped"):
             issuer.start_device()
-        told = {"issuer": script.url, "authorization_endpoint": page or "-"}
-        script.on("GET /.well-known/openid-configuration", Reply(body=told))
+        metadata = {"issuer": script.url, "authorization_endpoint": page or "-"}
+        script.on("GET /.well-known/openid-configuration", Reply(body=metadata))
         with pytest.raises(NotAuthenticated, match="the login was stopped"):
             Issuer(script.url, "canton-cli").authorize_url("http://127.0.0.1:9/callback", "st", "v")
 

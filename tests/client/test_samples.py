@@ -70,8 +70,8 @@ def test_what_an_operation_says_of_failures_is_what_the_engine_writes() -> None:
     step = Step(1, set_power.NAME, "x1000c0s0b0n0", "pcs", {"power": "on"})
     error = describe(PermanentFailure("no answer"))
     row = StepRow(1, step.kind, step.target, StepState.FAILED, acts=1, error=error)
-    rest = make_schedule(Plan("node.power", "power on", (step,)), [row], OperationState.RUNNING).rest(None)
-    assert rest.attention == samples.attention(samples.failed(1, step.target, "no answer"))
+    summary = make_schedule(Plan("node.power", "power on", (step,)), [row], OperationState.RUNNING).rest(None)
+    assert summary.attention == samples.attention(samples.failed(1, step.target, "no answer"))
 
 
 def test_a_sample_names_kinds_that_there_are() -> None:

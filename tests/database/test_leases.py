@@ -179,9 +179,9 @@ def test_a_release_makes_an_operation_due_now_or_at_a_time(database: Database, q
 def test_holding_shows_the_databases_time(database: Database, queued: str) -> None:
     (lease_row,) = take(database)
     with database.write() as connection:
-        held = leases.hold(connection, queued, lease_row.fence)
-    assert held == LeaseState(None, held.at)
-    assert abs(held.at - clock(database)) < 5 * SECOND
+        hold = leases.hold(connection, queued, lease_row.fence)
+    assert hold == LeaseState(None, hold.at)
+    assert abs(hold.at - clock(database)) < 5 * SECOND
 
 
 @pytest.mark.parametrize("fence", [0, 2, 99])
@@ -284,14 +284,14 @@ def taken_over(database: Database, lease: Lease) -> None:
 
 
 def ended(connection: Connection, lease: Lease) -> list[outbox.Event]:
-    found = journal.find(connection, lease.operation)
-    return [settle(connection, found, plan_of(), OperationState.DONE, Attribution("canton", "late"))]
+    stored_operation = journal.find(connection, lease.operation)
+    return [settle(connection, stored_operation, plan_of(), OperationState.DONE, Attribution("canton", "late"))]
 
 
 async def write_rows(database: Database, lease: Lease) -> None:
-    before = rows(database, lease.operation)[1]
+    row_before = rows(database, lease.operation)[1]
     pen = JournalWriter(lease, None, writer(database))
-    pen.note(before, journal.StepRow(1, before.kind, before.target, StepState.DONE, acts=7))
+    pen.note(row_before, journal.StepRow(1, row_before.kind, row_before.target, StepState.DONE, acts=7))
     await pen.write()
 
 

@@ -167,11 +167,11 @@ def test_differences_name_tables_columns_and_indexes(database: Database) -> None
         connection.exec_driver_sql("DROP INDEX ix_claim_operation")
         connection.exec_driver_sql("ALTER TABLE worker RENAME TO labourer")
     with database.read() as connection:
-        found = database_checks.differences(connection)
-    assert "remove_column tenant motto" in found
-    assert "add_index ix_claim_operation" in found
-    assert "add_table worker" in found
-    assert "remove_table labourer" in found
+        differences = database_checks.differences(connection)
+    assert "remove_column tenant motto" in differences
+    assert "add_index ix_claim_operation" in differences
+    assert "add_table worker" in differences
+    assert "remove_table labourer" in differences
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)

@@ -268,8 +268,8 @@ def test_the_same_key_for_different_requests_at_the_same_moment(database: Databa
 def finish(database: Database, identity: str) -> None:
     """End an operation as its last transaction does."""
     with database.write() as connection:
-        found = journal.find(connection, identity, lock=True)
-        settle(connection, found, plan_of(), OperationState.DONE, Attribution("canton", "test"))
+        stored_operation = journal.find(connection, identity, lock=True)
+        settle(connection, stored_operation, plan_of(), OperationState.DONE, Attribution("canton", "test"))
 
 
 def test_a_claimed_node_names_its_holder_purpose_and_since(database: Database) -> None:

@@ -57,7 +57,7 @@ def timer(board: StepSchedule, *, cancelled: bool = False) -> int | None:
 
 
 def start(board: StepSchedule, *, now: int = NOW, cancelled: bool = False) -> list[list[int]]:
-    return [[each.n for each in batch] for batch in board.start(now, SIZES, cancelled=cancelled)]
+    return [[step.n for step in batch] for batch in board.start(now, SIZES, cancelled=cancelled)]
 
 
 def end(board: StepSchedule, n: int, state: StepState = S.DONE, **fields: int) -> None:

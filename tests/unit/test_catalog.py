@@ -171,7 +171,7 @@ def test_equal_snapshots_give_equal_digests(snapshot: NodeSnapshot) -> None:
 
 @given(snapshots.filter(lambda snapshot: snapshot.nodes))
 def test_a_node_that_moved_moves_the_digest(snapshot: NodeSnapshot) -> None:
-    first, *rest = snapshot.nodes
-    later = replace(snapshot, nodes=[replace(first, version=first.version + 1), *rest])
+    first, *other_nodes = snapshot.nodes
+    later = replace(snapshot, nodes=[replace(first, version=first.version + 1), *other_nodes])
     assert plan_power(later, "off").digest != plan_power(snapshot, "off").digest
     assert plan_move(later, MAINTENANCE).digest != plan_move(snapshot, MAINTENANCE).digest
