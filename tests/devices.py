@@ -197,7 +197,7 @@ def claimed(database: Database) -> dict[str, str]:
 
 
 def writer(database: Database) -> WriteTransaction:
-    """Transactions without a thread: one after the other, in the order in which they were asked for."""
+    """A writer that runs transactions without a thread, one after the other, in the order of the calls."""
 
     async def write(change: Callable[[Connection], T]) -> T:
         await asyncio.sleep(0)
@@ -207,8 +207,8 @@ def writer(database: Database) -> WriteTransaction:
     return write
 
 
-def hands(*kinds: StepKind, write: WriteTransaction) -> DriveResources:
-    """What a drive works with, where there is no worker."""
+def drive_resources(*kinds: StepKind, write: WriteTransaction) -> DriveResources:
+    """The resources of a drive, for tests without a worker."""
     return DriveResources(
         register(*kinds), write, lambda _: nullcontext(), lambda: 0.5, parallel=16, stopping=lambda: False
     )

@@ -44,7 +44,7 @@ def room() -> bodies.BodyCapacity:
 
 @pytest.fixture
 def api(services: Services, tokens: Mint, room: bodies.BodyCapacity, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
-    """Fewer requests are carried out at a time than one sender may have bodies on their way."""
+    """A server that carries out fewer requests at a time than the number of bodies that one caller may be sending."""
     monkeypatch.setattr(bodies, "BodyCapacity", lambda _largest: room)
     few = replace(services.settings.api, concurrency=8)
     with serving(replace(services, settings=replace(services.settings, api=few)), tokens) as running:
@@ -219,7 +219,7 @@ def _answered(senders: list[socket.socket]) -> list[socket.socket]:
 
 
 def test_bodies_that_are_never_sent_take_no_place(api: Api, room: bodies.BodyCapacity) -> None:
-    """They took those of all requests that are carried out, of every tenant and of the provider."""
+    """Such bodies once took the places of all requests that are carried out, of every tenant and of the provider."""
     root, second_admin = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
     with ExitStack() as stack:
         # One after the other: a request has a place until its caller is known.

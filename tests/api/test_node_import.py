@@ -186,7 +186,7 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
 
 
 def test_a_row_of_many_fields_is_one_mistake(alps: Api) -> None:
-    """To say of each of 190,000 fields what is wrong with it took 220 MB."""
+    """A message for each of 190,000 fields once took 220 MB."""
     refusal = load(alps, row(0), row(1, **{f"field{n}": n for n in range(60)}))
     message = "it has 61 fields; a row can only have xname, nid, state, tenant"
     assert (refusal.status, refusal.code) == (400, "invalid-request")

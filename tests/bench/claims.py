@@ -28,7 +28,7 @@ from canton.operations.engine.runner import load
 from canton.store.database import SECOND, Database, now
 from canton.store.operations import leases
 from canton.store.schema import operation
-from devices import hands, writer
+from devices import drive_resources, writer
 
 WARM = 20
 TAKES = 200
@@ -112,7 +112,7 @@ def _one_round(database: Database, times: Measured) -> None:
     with database.write() as connection, _timed(times["take"]):
         [lease_row] = leases.take(connection, "bench", 15.0, 1)
     lease = Lease(lease_row.operation, lease_row.fence, uptime())
-    idle = hands(*step_kinds().values(), write=writer(database))
+    idle = drive_resources(*step_kinds().values(), write=writer(database))
     with database.write() as connection, _timed(times["load"]):
         load(connection, lease, idle)
     with database.write() as connection:

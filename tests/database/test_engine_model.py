@@ -236,17 +236,17 @@ class Put:
             self.process.point()
 
 
-def random_plan(dice: random.Random, observed: Mapping[str, int]) -> Plan:
+def random_plan(rng: random.Random, observed: Mapping[str, int]) -> Plan:
     """A plan over some nodes: the steps of one node run one after the other, and all of them have an undo or none."""
-    names = dice.sample(NAMES, dice.randint(1, 2))
+    names = rng.sample(NAMES, rng.randint(1, 2))
     now = dict(observed)
-    undoable = {name for name in names if dice.random() < 0.8}
+    undoable = {name for name in names if rng.random() < 0.8}
     last: dict[str, int] = {}
     steps: list[Step] = []
-    for n in range(1, dice.randint(2, 6) + 1):
-        target = dice.choice(names)
-        needs = {need for need in range(1, n) if dice.random() < 0.3} | ({last[target]} if target in last else set())
-        value = dice.randrange(4)
+    for n in range(1, rng.randint(2, 6) + 1):
+        target = rng.choice(names)
+        needs = {need for need in range(1, n) if rng.random() < 0.3} | ({last[target]} if target in last else set())
+        value = rng.randrange(4)
         back, now[target], last[target] = now[target], value, n
         steps.append(
             Step(
@@ -256,15 +256,15 @@ def random_plan(dice: random.Random, observed: Mapping[str, int]) -> Plan:
                 device="one",
                 goal={"value": value},
                 needs=tuple(sorted(needs)),
-                deadline=dice.choice([300.0, 300.0, 30.0]),
-                hold_down=dice.choice([0.0, 0.0, 0.0, 7.0]),
-                interruptible=dice.random() < 0.7,
+                deadline=rng.choice([300.0, 300.0, 30.0]),
+                hold_down=rng.choice([0.0, 0.0, 0.0, 7.0]),
+                interruptible=rng.random() < 0.7,
                 undo=Undo(KIND, {"value": back}) if target in undoable else None,
             )
         )
-    cleaned = [name for name in names if dice.random() < 0.5]
+    cleaned = [name for name in names if rng.random() < 0.5]
     moves = tuple(Move(name, NodeEvent.CLEAN, NodeEvent.SANITISED, NodeEvent.ABANDON) for name in cleaned)
-    return Plan("test", "a test", tuple(steps), tuple(sorted(names)), {}, dice.choice([None, TENANT]), moves)
+    return Plan("test", "a test", tuple(steps), tuple(sorted(names)), {}, rng.choice([None, TENANT]), moves)
 
 
 def scaled(plan: Plan, unit: float) -> Plan:
@@ -307,8 +307,8 @@ class Site:
 
     def submit(self, seed: int) -> None:
         """Submit a plan for the values that the devices show, and choose the faults of its devices."""
-        dice = random.Random(seed)
-        plan = scaled(random_plan(dice, self.device.values), self.times.unit)
+        rng = random.Random(seed)
+        plan = scaled(random_plan(rng, self.device.values), self.times.unit)
         note(str(plan))
         free = not set(plan.nodes) & self.claimed().keys()
         try:
@@ -318,8 +318,8 @@ class Site:
             return
         assert free
         for name in plan.nodes:
-            self.device.on_act[name] = dice.choices(WAYS, k=dice.randint(0, 6))
-            self.device.on_look[name] = dice.choices(LOOKS, k=dice.randint(0, 6))
+            self.device.on_act[name] = rng.choices(WAYS, k=rng.randint(0, 6))
+            self.device.on_look[name] = rng.choices(LOOKS, k=rng.randint(0, 6))
         note(f"acts {dict(self.device.on_act)}, looks {dict(self.device.on_look)}")
         self.plans[identity], self.states[identity], self.fences[identity] = plan, Op.QUEUED, 0
 
@@ -374,10 +374,10 @@ class Site:
             return result
 
         kinds = register(Put(self.device, process, self.times.pace))
-        hands = DriveResources(
+        resources = DriveResources(
             kinds, write, lambda _: nullcontext(), lambda: 0.5, parallel=4, stopping=lambda: process.stopping
         )
-        drive = await write(lambda connection: load(connection, lease, hands))
+        drive = await write(lambda connection: load(connection, lease, resources))
         await drive.run()
 
     def wait(self, units: int | None) -> None:
@@ -447,10 +447,10 @@ class Site:
                 return change(connection)
 
         async def wake() -> None:
-            pen = JournalWriter(lease, None, write)
-            pen.note(rows_before[n], replace(rows_before[n], state=S.DONE, acts=99))
+            journal_writer = JournalWriter(lease, None, write)
+            journal_writer.note(rows_before[n], replace(rows_before[n], state=S.DONE, acts=99))
             with pytest.raises(LeaseLost):
-                await pen.write()
+                await journal_writer.write()
 
         self.run(wake())
         assert rows(self.database, lease.operation) == rows_before
@@ -591,22 +591,22 @@ def check_steps(plan: Plan, its_rows: Mapping[int, StepRow], state: OperationSta
 
 Event = tuple[str, dict[str, Any]]
 MADE: dict[str, tuple[int, Callable[[random.Random], Event]]] = {
-    "submit": (4, lambda dice: ("submit", {"seed": dice.randrange(2**32)})),
+    "submit": (4, lambda rng: ("submit", {"seed": rng.randrange(2**32)})),
     "work": (4, lambda _: ("work", {"how": "well", "points": 0})),
-    "be interrupted": (5, lambda dice: ("work", {"how": dice.choice(ENDS), "points": dice.randint(1, 20)})),
-    "decide": (5, lambda dice: ("decide", {"decision": dice.choice(DECIDES), "which": dice.randrange(99)})),
-    "meddle": (1, lambda dice: ("meddle", {"decision": dice.choice(MEDDLES), "which": dice.randrange(99)})),
-    "wait": (1, lambda dice: ("wait", {"units": dice.randint(1, 40)})),
-    "clock": (1, lambda dice: ("set_the_clock_back", {"hours": dice.randint(1, 3)})),
-    "stale": (1, lambda dice: ("stale_worker_wakes", {"which": dice.randrange(99)})),
+    "be interrupted": (5, lambda rng: ("work", {"how": rng.choice(ENDS), "points": rng.randint(1, 20)})),
+    "decide": (5, lambda rng: ("decide", {"decision": rng.choice(DECIDES), "which": rng.randrange(99)})),
+    "meddle": (1, lambda rng: ("meddle", {"decision": rng.choice(MEDDLES), "which": rng.randrange(99)})),
+    "wait": (1, lambda rng: ("wait", {"units": rng.randint(1, 40)})),
+    "clock": (1, lambda rng: ("set_the_clock_back", {"hours": rng.randint(1, 3)})),
+    "stale": (1, lambda rng: ("stale_worker_wakes", {"which": rng.randrange(99)})),
 }
 
 
 def script(seed: int, length: int) -> list[Event]:
     """The events for a seed: with few examples this finds more than drawing each choice. A shorter one is a prefix."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     deck = [name for name, (weight, _) in MADE.items() for _ in range(weight)]
-    return [MADE[name][1](dice) for name in ("submit", *dice.choices(deck, k=30)[:length])]
+    return [MADE[name][1](rng) for name in ("submit", *rng.choices(deck, k=30)[:length])]
 
 
 def play(site: Site, events: Iterable[Event]) -> None:

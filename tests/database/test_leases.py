@@ -32,7 +32,7 @@ from devices import (
     SetValue,
     by_hand,
     contents,
-    hands,
+    drive_resources,
     operation,
     order,
     permanent,
@@ -275,7 +275,7 @@ def leased(database: Database) -> Lease:
 
 def loaded(database: Database, lease: Lease, machine: Machine) -> Drive:
     with database.write() as connection:
-        return load(connection, lease, hands(SetValue(machine), write=writer(database)))
+        return load(connection, lease, drive_resources(SetValue(machine), write=writer(database)))
 
 
 def taken_over(database: Database, lease: Lease) -> None:
@@ -290,9 +290,9 @@ def ended(connection: Connection, lease: Lease) -> list[outbox.Event]:
 
 async def write_rows(database: Database, lease: Lease) -> None:
     row_before = rows(database, lease.operation)[1]
-    pen = JournalWriter(lease, None, writer(database))
-    pen.note(row_before, journal.StepRow(1, row_before.kind, row_before.target, StepState.DONE, acts=7))
-    await pen.write()
+    journal_writer = JournalWriter(lease, None, writer(database))
+    journal_writer.note(row_before, journal.StepRow(1, row_before.kind, row_before.target, StepState.DONE, acts=7))
+    await journal_writer.write()
 
 
 async def write_an_end(database: Database, lease: Lease) -> None:
@@ -372,7 +372,7 @@ def test_a_lease_that_may_have_ended_touches_no_device(database: Database, queue
     """No worker has taken over yet, but one may at any moment: writing is still safe, acting is not."""
     machine, lease = Machine(), leased(database)
     with database.write() as connection:
-        drive = load(connection, lease, hands(kind(machine), write=writer(database)))
+        drive = load(connection, lease, drive_resources(kind(machine), write=writer(database)))
     lease.valid_until = uptime() - 0.001
     with pytest.raises(LeaseLost, match="ran out before it was renewed"):
         asyncio.run(drive.run())
@@ -419,13 +419,13 @@ def test_after_a_failed_write_no_step_acts(database: Database, queued: str, fail
         return await writer(database)(change)
 
     async def scenario() -> Sequence[object]:
-        pen, journal_rows = JournalWriter(lease, None, write), rows(database, queued)
+        journal_writer, journal_rows = JournalWriter(lease, None, write), rows(database, queued)
 
         async def intend(n: int) -> None:
-            pen.note(journal_rows[n], replace(journal_rows[n], state=StepState.ACTING, acts=1))
-            await pen.write()
+            journal_writer.note(journal_rows[n], replace(journal_rows[n], state=StepState.ACTING, acts=1))
+            await journal_writer.write()
 
-        first = asyncio.create_task(pen.write(lambda *_: ()))
+        first = asyncio.create_task(journal_writer.write(lambda *_: ()))
         await asyncio.sleep(0)
         return await asyncio.gather(first, intend(1), intend(2), return_exceptions=True)
 

@@ -220,13 +220,13 @@ def write_and_watch(database: Database, append: Append) -> tuple[list[int], set[
     together, over = threading.Barrier(writers + 1), threading.Event()
 
     def write(seed: int) -> None:
-        dice = random.Random(seed)
+        rng = random.Random(seed)
         together.wait()
         for _ in range(events_per_writer):
             with open_transaction(database) as connection:
-                append(connection, "psi", [event() for _ in range(dice.randint(1, 3))])
-                time.sleep(dice.choice([0, 0, 0.002, 0.01]))
-                if dice.random() < 0.75:
+                append(connection, "psi", [event() for _ in range(rng.randint(1, 3))])
+                time.sleep(rng.choice([0, 0, 0.002, 0.01]))
+                if rng.random() < 0.75:
                     connection.commit()
 
     def watch() -> list[int]:

@@ -384,9 +384,9 @@ def test_every_change_of_a_character_is_refused(world: World) -> None:
     token = world.token("EdDSA")
     world.verify(token)
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    dice = random.Random(7)
+    rng = random.Random(7)
     for place in range(len(token)):
-        letter = dice.choice(letters.replace(token[place], ""))
+        letter = rng.choice(letters.replace(token[place], ""))
         with pytest.raises(TokenInvalid):
             world.verify(token[:place] + letter + token[place + 1 :])
 

@@ -356,7 +356,7 @@ def test_jitter_spreads_the_pause_over_its_second_half() -> None:
 
 @given(paces, st.lists(st.tuples(st.integers(1, 40), st.sampled_from([GOAL, GOAL, OTHER, BUSY])), min_size=1))
 def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Observation]]) -> None:
-    """Whatever the looks, done means: seen at every look for the last 30 s."""
+    """A step is done only if every look of the last 30 s saw the goal."""
     step = replace(HOLD, deadline=10_000.0)
     pace = replace(pace, tries=4000, settle=0.0)
     current, now = row(), NOW
