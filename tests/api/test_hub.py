@@ -35,7 +35,7 @@ QUIET = Pace(poll=0.02)
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReceivedEvent:
     """An event as a client receives it."""
 
     id: str | None
@@ -54,10 +54,10 @@ class Client:
     call: Call
     comments: int = 0
     last_id: str | None = None
-    events: list[Heard] = field(default_factory=list)
+    events: list[ReceivedEvent] = field(default_factory=list)
     _read: int = 0
 
-    def read(self) -> list[Heard]:
+    def read(self) -> list[ReceivedEvent]:
         """Parse the messages since the last call, as the HTML standard says."""
         whole, _, _ = self.call.answer.body[self._read :].rpartition(b"\n\n")
         if whole:
@@ -71,7 +71,7 @@ class Client:
         self.comments += block.startswith(":")
         self.last_id = fields.get("id", self.last_id)
         if "data" in fields:
-            self.events.append(Heard(fields.get("id"), fields["event"], json.loads(fields["data"])))
+            self.events.append(ReceivedEvent(fields.get("id"), fields["event"], json.loads(fields["data"])))
 
     def numbers(self) -> list[tuple[str | None, int]]:
         return [event.n for event in self.read() if event.kind == "test"]

@@ -24,7 +24,7 @@ HOST, CLIENT, FOLDER = "csm-api.internal", "canton-client", "provider-secrets"
 ONCE = replace(QUICK, tries=1)
 
 
-class Broken:
+class DefectivePower:
     """A power service with a defect: its error is Python's own."""
 
     def __init__(self, error: Exception) -> None:
@@ -37,7 +37,7 @@ class Broken:
         raise self.error
 
 
-class Silent(Gateway):
+class UnreachableGateway(Gateway):
     """A gateway that cannot be reached."""
 
     def _connection(self) -> object:  # type: ignore[override]
@@ -56,7 +56,7 @@ def blocked(folder: Path) -> Power:
 
 def silent(folder: Path) -> Power:
     (folder / "secret").write_text("s")
-    return PcsPower(Silent(Access(f"https://{HOST}", CLIENT, folder / "secret")))
+    return PcsPower(UnreachableGateway(Access(f"https://{HOST}", CLIENT, folder / "secret")))
 
 
 FAILURES: Mapping[str, Callable[[Path], Power | None]] = {
@@ -72,8 +72,10 @@ FAILURES: Mapping[str, Callable[[Path], Power | None]] = {
     "the node is not there": lambda folder: pcs(
         folder, Response(200, {"status": [{"xname": xname(0), "error": f"not found in http://{HOST}/hsm"}]})
     ),
-    "a defect": lambda folder: Broken(ValueError(f"{folder}/client.pem of {CLIENT}")),
-    "another part of Canton": lambda folder: Broken(DatabaseUnavailable("try again", cause=f"{folder} on {HOST}")),
+    "a defect": lambda folder: DefectivePower(ValueError(f"{folder}/client.pem of {CLIENT}")),
+    "another part of Canton": lambda folder: DefectivePower(
+        DatabaseUnavailable("try again", cause=f"{folder} on {HOST}")
+    ),
 }
 
 

@@ -58,7 +58,7 @@ def _times(kind: DatabaseKind) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class LeaseState:
     fence: int
     touched_at: int
     now: int
@@ -73,25 +73,25 @@ def _take_over(database: Database, identity: str, driving: WorkerProcess, moment
         .where(operation.c.id == identity)
     )
 
-    def look() -> Glance:
+    def look() -> LeaseState:
         with database.read() as connection:
-            return Glance(*connection.execute(row).one())
+            return LeaseState(*connection.execute(row).one())
 
-    acting = _until(look, lambda glance: glance.step == StepState.ACTING)
-    _until(look, lambda glance: glance.touched_at > acting.touched_at)
+    acting = _until(look, lambda lease_state: lease_state.step == StepState.ACTING)
+    _until(look, lambda lease_state: lease_state.touched_at > acting.touched_at)
     time.sleep(moment * RENEWAL)
-    last_glance = look()
+    last_state = look()
     driving.kill()
     # The successor renews only after a third of its lease; until then the take was the last to touch the row.
-    taken_over = _until(look, lambda glance: glance.fence != last_glance.fence)
-    return (taken_over.touched_at - last_glance.now) / SECOND
+    taken_over = _until(look, lambda lease_state: lease_state.fence != last_state.fence)
+    return (taken_over.touched_at - last_state.now) / SECOND
 
 
-def _until(look: Callable[[], Glance], true: Callable[[Glance], bool]) -> Glance:
+def _until(look: Callable[[], LeaseState], true: Callable[[LeaseState], bool]) -> LeaseState:
     until = time.monotonic() + 10 * LEASE
     while time.monotonic() < until:
-        glance = look()
-        if true(glance):
-            return glance
+        lease_state = look()
+        if true(lease_state):
+            return lease_state
         time.sleep(0.02)
     raise TimeoutError("the operation did not come to where it was to be")

@@ -61,7 +61,7 @@ class SetValue:
         return {}
 
 
-class Stuck(SetValue):
+class StuckStep(SetValue):
     # Every take-over is one more try.
     pace = Pace(timeout=3600.0, tries=1000)
 
@@ -87,7 +87,7 @@ def step_kinds() -> Kinds:
     return register(
         SetValue("instant/1"),
         SetValue("distant/1", DISTANCE),
-        Stuck("stuck/1"),
+        StuckStep("stuck/1"),
         set_power.SetPower({"pcs": PowerService()}, replace(set_power.PACE, batch=100)),
     )
 

@@ -211,7 +211,7 @@ class Process:
             raise Crash
 
 
-class Put:
+class PutValue:
     """``put/1``: sets and reads a target's value, in a process that may crash during a call."""
 
     name = KIND
@@ -373,7 +373,7 @@ class Site:
             process.point()
             return result
 
-        kinds = register(Put(self.device, process, self.times.pace))
+        kinds = register(PutValue(self.device, process, self.times.pace))
         resources = DriveResources(
             kinds, write, lambda _: nullcontext(), lambda: 0.5, parallel=4, stopping=lambda: process.stopping
         )

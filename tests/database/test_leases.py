@@ -360,14 +360,14 @@ def test_a_drive_at_whose_end_it_was_replaced_does_not_end_the_operation(databas
     assert operation(database, identity).state is OperationState.RUNNING
 
 
-class Careless(SetValue):
+class UnguardedSetValue(SetValue):
     """A step kind whose driver does not call the guard before it sends."""
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
         return await super().act([replace(call, guard=lambda: None) for call in calls])
 
 
-@pytest.mark.parametrize("kind", [SetValue, Careless])
+@pytest.mark.parametrize("kind", [SetValue, UnguardedSetValue])
 def test_a_lease_that_may_have_ended_touches_no_device(database: Database, queued: str, kind: type[SetValue]) -> None:
     """No worker has taken over yet, but one may at any moment: writing is still safe, acting is not."""
     machine, lease = Machine(), leased(database)

@@ -144,14 +144,14 @@ async def test_a_service_that_does_not_answer_is_not_waited_for_without_end(
 ) -> None:
     fill(database, 1)
 
-    class Silent(Service):
+    class UnansweringService(Service):
         async def states(self, _nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
             await asyncio.sleep(60)
             return {}
 
     monkeypatch.setattr("canton.operations.power.readings.TIMEOUT", 0.05)
     with pytest.raises(TemporaryFailure, match="no answer for 1 nodes within"):
-        await reading(database, Silent({})).read("alps")
+        await reading(database, UnansweringService({})).read("alps")
 
 
 @on_a_loop

@@ -359,7 +359,7 @@ Bad = Callable[[int], Any]
 """An answer of a kind with a defect, for a step's number."""
 
 
-class Odd(SetValue):
+class DefectiveSetValue(SetValue):
     """A step kind with a defect in one of its calls."""
 
     def __init__(self, machine: Machine, *, saw: Bad | None = None, did: Bad | None = None) -> None:
@@ -374,7 +374,7 @@ class Odd(SetValue):
         return self.did(calls[0].step.n) if self.did else await super().act(calls)
 
 
-class Plain(SetValue):
+class FailingSetValue(SetValue):
     """A step kind whose call fails before there is anything to wait for."""
 
     def observe(self, _calls: Sequence[Call]) -> Any:
@@ -386,21 +386,21 @@ def fail(_: int) -> Any:
 
 
 DEFECTS: dict[str, Callable[[Machine], SetValue]] = {
-    "observe raises": lambda machine: Odd(machine, saw=fail),
-    "observe answers nothing": lambda machine: Odd(machine, saw=lambda _: None),
-    "observe forgets a step": lambda machine: Odd(machine, saw=lambda _: {}),
-    "observe answers oddly": lambda machine: Odd(machine, saw=lambda n: {n: "on"}),
-    "evidence cannot be stored": lambda machine: Odd(machine, saw=lambda n: {n: {"value": {1, 2}}}),
-    "evidence is not a number": lambda machine: Odd(machine, saw=lambda n: {n: {"value": float("nan")}}),
-    "evidence is no text": lambda machine: Odd(machine, saw=lambda n: {n: {"value": "\ud800"}}),
-    "evidence holds a zero byte": lambda machine: Odd(machine, saw=lambda n: {n: {"value": "\0"}}),
-    "act raises": lambda machine: Odd(machine, did=fail),
-    "act answers nothing": lambda machine: Odd(machine, did=lambda _: None),
-    "act answers oddly": lambda machine: Odd(machine, did=lambda n: {n: "no"}),
-    "a refusal cannot be stored": lambda machine: Odd(
+    "observe raises": lambda machine: DefectiveSetValue(machine, saw=fail),
+    "observe answers nothing": lambda machine: DefectiveSetValue(machine, saw=lambda _: None),
+    "observe forgets a step": lambda machine: DefectiveSetValue(machine, saw=lambda _: {}),
+    "observe answers oddly": lambda machine: DefectiveSetValue(machine, saw=lambda n: {n: "on"}),
+    "evidence cannot be stored": lambda machine: DefectiveSetValue(machine, saw=lambda n: {n: {"value": {1, 2}}}),
+    "evidence is not a number": lambda machine: DefectiveSetValue(machine, saw=lambda n: {n: {"value": float("nan")}}),
+    "evidence is no text": lambda machine: DefectiveSetValue(machine, saw=lambda n: {n: {"value": "\ud800"}}),
+    "evidence holds a zero byte": lambda machine: DefectiveSetValue(machine, saw=lambda n: {n: {"value": "\0"}}),
+    "act raises": lambda machine: DefectiveSetValue(machine, did=fail),
+    "act answers nothing": lambda machine: DefectiveSetValue(machine, did=lambda _: None),
+    "act answers oddly": lambda machine: DefectiveSetValue(machine, did=lambda n: {n: "no"}),
+    "a refusal cannot be stored": lambda machine: DefectiveSetValue(
         machine, did=lambda n: {n: PermanentFailure("no \0", of=cast("Any", {1, 2}))}
     ),
-    "no coroutine": lambda machine: Plain(machine, name="odd/1"),
+    "no coroutine": lambda machine: FailingSetValue(machine, name="odd/1"),
 }
 
 
@@ -425,7 +425,9 @@ def test_a_step_kind_with_a_defect_asks_a_person(database: Database, defect: str
 def test_answers_of_a_step_kind_about_other_steps_are_ignored(database: Database) -> None:
     async def scenario() -> None:
         identity = order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
-        async with working(database, Odd(Machine(), saw=lambda n: {n: {"value": "on"}, 99: {"value": "off"}})):
+        async with working(
+            database, DefectiveSetValue(Machine(), saw=lambda n: {n: {"value": "on"}, 99: {"value": "off"}})
+        ):
             await rested(database, identity)
         assert operation(database, identity).state is Op.DONE
 
@@ -670,7 +672,7 @@ def test_a_defect_while_renewing_is_logged_and_the_next_renewal_comes(
     assert "cannot renew leases because of a defect" in caplog.text
 
 
-class Bell:
+class BrokenDoorbell:
     """A doorbell that breaks."""
 
     def __init__(self, failure: BaseException) -> None:
@@ -688,10 +690,10 @@ class Bell:
 def test_the_doorbell_is_closed_on_every_way_out(
     database: Database, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    bells: list[Bell] = []
+    bells: list[BrokenDoorbell] = []
 
-    def listen(_: Database) -> Bell:
-        bells.append(Bell(failure))
+    def listen(_: Database) -> BrokenDoorbell:
+        bells.append(BrokenDoorbell(failure))
         return bells[-1]
 
     monkeypatch.setattr("canton.operations.engine.worker.listen", listen)
@@ -710,7 +712,7 @@ def test_the_doorbell_is_closed_on_every_way_out(
 
 
 def test_what_is_logged_while_an_operation_is_driven_carries_its_id(database: Database) -> None:
-    class Loud(SetValue):
+    class LoggingSetValue(SetValue):
         async def act(self, calls: Sequence[Call]) -> Any:
             await asyncio.to_thread(logging.getLogger("canton.test").warning, "acting")
             return await super().act(calls)
@@ -722,7 +724,7 @@ def test_what_is_logged_while_an_operation_is_driven_carries_its_id(database: Da
 
         async def scenario() -> list[str]:
             identities = [order(database, plan_of(set_value(1, target))) for target in ("a", "b")]
-            async with working(database, Loud(Machine())):
+            async with working(database, LoggingSetValue(Machine())):
                 await rested(database, *identities)
             return identities
 

@@ -56,7 +56,7 @@ class _Forms(HTMLParser):
             self.forms[-1].fields[name] = value
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
         return None
 
@@ -69,7 +69,7 @@ class Browser:
         lenient = http.cookiejar.DefaultCookiePolicy(secure_protocols=("https", "http"))
         self.cookies = http.cookiejar.CookieJar(lenient)
         self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self.cookies), _Stay()
+            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self.cookies), _NoRedirects()
         )
 
     def get(self, url: str, headers: dict[str, str] | None = None) -> Answer:

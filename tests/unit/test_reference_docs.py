@@ -60,7 +60,7 @@ class Area:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Arrow:
     """One arrow of the figure with the words beside it."""
 
     points: list[tuple[float, float]]
@@ -75,7 +75,7 @@ class Figure:
 
     def __init__(self, text: str) -> None:
         self.boxes: dict[str, Area] = {}
-        self.arrows: list[Drawn] = []
+        self.arrows: list[Arrow] = []
         self.labels: list[Area] = []
         pending: Area | None = None
         for element in ElementTree.fromstring(text):  # noqa: S314 (our own text)
@@ -87,7 +87,7 @@ class Figure:
                 self.boxes[element.text or ""] = pending
             elif classes == "arrow":
                 numbers = [float(number) for number in re.findall(r"[\d.]+", element.get("d", ""))]
-                self.arrows.append(Drawn(list(zip(numbers[::2], numbers[1::2], strict=True)), []))
+                self.arrows.append(Arrow(list(zip(numbers[::2], numbers[1::2], strict=True)), []))
             elif classes == "label":
                 self.labels.append(self._area(element))
                 if not self.boxes:
