@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTable, RecordTables
 
@@ -99,9 +98,9 @@ class Logs:
         self._sizes.pop(log, None)
 
 
-def _moment(line: Sequence[Any]) -> float:
+def _moment(line: Sequence[Json]) -> float:
     return float(line[0])
 
 
-def _size(lines: Iterable[Sequence[Any]]) -> int:
+def _size(lines: Iterable[Sequence[Json]]) -> int:
     return sum(len(text) + 1 for _, text in lines)

@@ -7,9 +7,9 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from csm_emulator.errors import InvalidMachine, Unavailable
+from csm_emulator.records import Json
 from csm_emulator.state.tables import Row
 
 FORMAT = 1
@@ -69,7 +69,7 @@ class StateFile:
         self._connection.executescript(_SCHEMA)
         self.set_about("format", FORMAT)
 
-    def about(self, name: str) -> Any:
+    def about(self, name: str) -> Json:
         row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 

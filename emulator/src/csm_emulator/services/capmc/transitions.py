@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json, Record
@@ -92,7 +91,7 @@ class PowerOrders:
         else:
             self._finish(number, order, reply.json()["taskCounts"])
 
-    def _finish(self, number: str, order: Json, counts: dict[str, Any]) -> None:
+    def _finish(self, number: str, order: Json, counts: Record) -> None:
         """The reply does not name the failed components: CAPMC searches for "Failed" where PCS writes "failed"."""
         failures = counts["failed"] + counts["un-supported"]
         message = f"Errors encountered with {failures}/{len(order['names'])} Xnames issued {order['word']}"

@@ -6,16 +6,16 @@ That the first wins is inferred: the public operator puts its VLAN policy before
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.machine.fabric.ports import DEFAULT_VLAN, SPEED
+from csm_emulator.records import Json, Record
 from csm_emulator.services.fabric_manager.documents import Document
 
 
-def merge(policies: Sequence[Document], *, edge: bool) -> dict[str, Any]:
+def merge(policies: Sequence[Document], *, edge: bool) -> Record:
     """The state of a switch port without its VNIs; a port is offline unless a policy sets it online."""
 
-    def first(name: str, default: Any) -> Any:
+    def first(name: str, default: Json) -> Json:
         return next((policy[name] for policy in policies if name in policy), default)
 
     link_state = {"online": first("state", "OFFLINE") == "ONLINE", "speed": first("speed", SPEED)}

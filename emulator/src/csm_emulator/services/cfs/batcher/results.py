@@ -7,9 +7,8 @@ failure, as failed.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.batcher.batches import Batch, as_member
 from csm_emulator.services.cfs.components.actions import ComponentActions
 from csm_emulator.services.cfs.components.changes import UncaughtError
@@ -52,7 +51,7 @@ class BatchResults:
                     return True
         return False
 
-    def _now(self, xname: str) -> Any:
+    def _now(self, xname: str) -> Json:
         record = self._components.get(xname) or {}
         return as_member(record, self._components.desired_layers(record))
 

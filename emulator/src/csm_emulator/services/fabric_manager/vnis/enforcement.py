@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
@@ -136,7 +135,7 @@ class Enforcement:
         document["documentExpirationTimeMicros"] = round(task["expires"] * 1_000_000)
         return json_reply(document | self._lists(task))
 
-    def _lists(self, task: Document) -> dict[str, Any]:
+    def _lists(self, task: Document) -> Record:
         new, old = numbers(task["ranges"]), numbers(task["before"]["ranges"])
         removed_dfas = sorted(set(task["before"]["dfas"]) - set(task["edgePortDFAs"]))
         return {
@@ -155,5 +154,5 @@ class Enforcement:
         return {link: ",".join(map(str, numbers)) for link, numbers in numbers_by_link.items()}
 
 
-def _stage(stage: str) -> dict[str, Any]:
+def _stage(stage: str) -> Record:
     return {"taskInfo": {"stage": stage, "isDirect": False}, "subStage": _STEPS[stage]}
