@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from csm_emulator.machine.fabric.plan import PortPlace
@@ -131,6 +132,6 @@ def check_pushed(site: Site, excused: set[str], quiet_since: float) -> None:
     for place in edge_ports(site).values():
         wanted = fabric.intention(place.xname)
         if place.xname not in excused and wanted is not None:
-            effective = fabric.state(place.xname).data()
+            effective: Mapping[str, object] = fabric.state(place.xname).data()
             for name, value in wanted.items():
                 assert effective[name] == value, f"{place.xname}: {name} is {effective[name]}, and should be {value}"

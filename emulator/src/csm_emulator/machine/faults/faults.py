@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine, NotFound
@@ -31,7 +30,7 @@ class Fault:
     probability: float = 1.0
     remaining: int | None = None
     """How many more times it strikes; None is no limit."""
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Record = field(default_factory=dict)
 
 
 class Faults:

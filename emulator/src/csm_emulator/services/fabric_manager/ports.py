@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.ports import PortSettings
 from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import (
@@ -68,7 +68,7 @@ class Ports:
                     if port.edge == edge and port.xname not in self._changed
                 )
 
-    def target_state(self, port: PortPlace) -> dict[str, Any]:
+    def target_state(self, port: PortPlace) -> PortSettings:
         """The state of the port that its policies define now."""
         policies = self._store.policies
         names = filter(None, map(policies.name_in, self.policy_links(port)))
