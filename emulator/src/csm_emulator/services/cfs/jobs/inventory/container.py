@@ -7,8 +7,8 @@ import json
 from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.records import Record
 from csm_emulator.services.cfs.ansible.hosts import terms
-from csm_emulator.services.cfs.ansible.jinja.unknown import plain
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
+from csm_emulator.services.cfs.ansible.values import plain
 from csm_emulator.services.cfs.jobs.inventory.files import FILE, inventory_files
 from csm_emulator.services.cfs.jobs.inventory.host_files import FileInventory, read_hosts
 from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmUnavailable
