@@ -19,7 +19,7 @@ def get(site: Site, service: str, path: str) -> Any:
     return reply.json() if reply.ok else None
 
 
-def check_bos(picture: Picture, done: set[tuple[str, str]]) -> None:
+def check_bos(picture: Picture, checked_components: set[tuple[str, str]]) -> None:
     """Whoever BOS calls booted was up, whoever it calls shut down was off, after its session had begun; and nobody
     still works for a session that is over. ``done``: what was looked at before, component and session.
     """
@@ -33,17 +33,17 @@ def check_bos(picture: Picture, done: set[tuple[str, str]]) -> None:
         if component["enabled"] and session is not None:
             assert session["status"]["status"] != "complete", f"{component['id']} works for {session['name']}"
         finished = not component["enabled"] and session is not None and component["status"]["status"] == "stable"
-        if finished and (component["id"], component["session"]) not in done:
-            done.add((component["id"], component["session"]))
+        if finished and (component["id"], component["session"]) not in checked_components:
+            checked_components.add((component["id"], component["session"]))
             _check_got_there(picture, component, session)
 
 
 def _check_got_there(picture: Picture, component: dict[str, Any], session: Any) -> None:
     node, operation = component["id"], session["operation"]
-    wanted = {"boot-stage": "up"} if operation != "shutdown" else {"boot-stage": "off"}
-    seen = [line for line in picture.lines() if line["target"] == node and line["what"] in wanted]
-    was = any(line["stage"] == wanted[line["what"]] for line in seen)
-    is_now = picture.boot.stage(node) == wanted["boot-stage"]
+    goal = {"boot-stage": "up"} if operation != "shutdown" else {"boot-stage": "off"}
+    entries = [line for line in picture.lines() if line["target"] == node and line["what"] in goal]
+    was = any(line["stage"] == goal[line["what"]] for line in entries)
+    is_now = picture.boot.stage(node) == goal["boot-stage"]
     assert was or is_now, f"BOS says that {operation} of {node} is done"
 
 
@@ -57,35 +57,35 @@ def check_cfs(picture: Picture) -> None:
     twice = [node for node, count in Counter(node for limit in limits for node in limit).items() if count > 1]
     assert twice == [], "a node is configured by two sessions at once"
     for session in sessions:
-        told = session["status"]["session"]
-        assert (told["status"] == "complete") == (told["completion_time"] is not None), told
-        assert told["status"] == "complete" or told["succeeded"] in ("none", "unknown"), told
+        status = session["status"]["session"]
+        assert (status["status"] == "complete") == (status["completion_time"] is not None), status
+        assert status["status"] == "complete" or status["succeeded"] in ("none", "unknown"), status
     for component in _all(picture.site, "/v3/components?state_details=true&config_details=true", "components") or ():
         if component["configuration_status"] == "configured":
             _check_layers(component)
 
 
 def _check_layers(component: dict[str, Any]) -> None:
-    wanted = {(layer["playbook"], layer["commit"]) for layer in component["desired_state"]}
-    there = {
+    desired_layers = {(layer["playbook"], layer["commit"]) for layer in component["desired_state"]}
+    finished_layers = {
         (layer["playbook"], layer["commit"])
         for layer in component["state"]
         if layer["status"] in ("applied", "skipped")
     }
-    assert wanted <= there, component
+    assert desired_layers <= finished_layers, component
 
 
 def _all(site: Site, path: str, name: str) -> list[Any] | None:
-    found: list[Any] = []
-    after = ""
+    records: list[Any] = []
+    next_page = ""
     while True:
-        page = get(site, "cfs", f"{path}{'&' if '?' in path else '?'}limit=1000{after}")
+        page = get(site, "cfs", f"{path}{'&' if '?' in path else '?'}limit=1000{next_page}")
         if page is None:
             return None
-        found += page[name]
+        records += page[name]
         if page["next"] is None:
-            return found
-        after = f"&after_id={page['next']['after_id']}"
+            return records
+        next_page = f"&after_id={page['next']['after_id']}"
 
 
 def edge_ports(site: Site) -> dict[str, PortPlace]:
@@ -109,18 +109,18 @@ def check_frames(site: Site, tags: tuple[int | None, ...]) -> None:
 
 
 def _passes(site: Site, source: PortPlace, target: PortPlace, tag: int | None) -> bool:
-    one, other = site.machine.fabric.state(source.xname), site.machine.fabric.state(target.xname)
+    source_state, target_state = site.machine.fabric.state(source.xname), site.machine.fabric.state(target.xname)
     powered = all(site.machine.power.state(place.switch.xname) == "on" for place in (source, target))
-    if not (one.online and other.online and powered):
+    if not (source_state.online and target_state.online and powered):
         return False
     if tag is None:
-        vlan = one.native if one.untagged else None
+        vlan = source_state.native if source_state.untagged else None
     else:
-        vlan = tag if one.allowed is None or tag in one.allowed else None
+        vlan = tag if source_state.allowed is None or tag in source_state.allowed else None
     if vlan is None:
         return False
-    untagged = other.untagged and other.native == vlan
-    return untagged or other.allowed is None or vlan in other.allowed
+    untagged = target_state.untagged and target_state.native == vlan
+    return untagged or target_state.allowed is None or vlan in target_state.allowed
 
 
 def check_pushed(site: Site, excused: set[str], quiet_since: float) -> None:
@@ -129,8 +129,8 @@ def check_pushed(site: Site, excused: set[str], quiet_since: float) -> None:
         return
     fabric = site.machine.fabric
     for place in edge_ports(site).values():
-        wanted = fabric.intention(place.xname)
-        if place.xname not in excused and wanted is not None:
+        intention = fabric.intention(place.xname)
+        if place.xname not in excused and intention is not None:
             effective = fabric.state(place.xname).data()
-            for name, value in wanted.items():
+            for name, value in intention.items():
                 assert effective[name] == value, f"{place.xname}: {name} is {effective[name]}, and should be {value}"

@@ -61,14 +61,14 @@ def closed_states(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     opened: list[StateFile] = []
     opening = StateFile.__init__
 
-    def open_and_note(kept: StateFile, path: Path) -> None:
-        opening(kept, path)
-        opened.append(kept)
+    def open_and_note(state_file: StateFile, path: Path) -> None:
+        opening(state_file, path)
+        opened.append(state_file)
 
     monkeypatch.setattr(StateFile, "__init__", open_and_note)
     yield
-    for kept in opened:
-        kept.close()
+    for opened_file in opened:
+        opened_file.close()
 
 
 @pytest.fixture

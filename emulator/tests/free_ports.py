@@ -13,8 +13,8 @@ FROM, UNTIL = 20000, 32000
 def in_a_row(count: int) -> int:
     """The first of them."""
     for first in range(FROM + os.getpid() % 1000 * 10, UNTIL - count, count):
-        with ExitStack() as held, suppress(OSError):
+        with ExitStack() as sockets, suppress(OSError):
             for port in range(first, first + count):
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
+                sockets.enter_context(socket.create_server(("127.0.0.1", port)))
             return first
     raise AssertionError(f"no {count} ports in a row are free")

@@ -77,8 +77,8 @@ class Service:
         return self.site.mesh.ask("smd", method, f"/hsm/v2{path}", {} if body is None else body)
 
     def component(self, xname: str) -> tuple[str, str]:
-        found = self.hsm("GET", f"/State/Components/{xname}").json()
-        return found["State"], found["Flag"]
+        record = self.hsm("GET", f"/State/Components/{xname}").json()
+        return record["State"], record["Flag"]
 
 
 class Spy:
@@ -92,32 +92,32 @@ class Spy:
 
     def _ask(self, service: str, call: Call) -> Reply:
         # TAPMS calls its JSON a form; Keycloak gets real ones.
-        told = call.body.decode() if service == "keycloak" else json.loads(call.body) if call.body else None
-        self.calls.append((service, call.method, call.path, told))
+        body_json = call.body.decode() if service == "keycloak" else json.loads(call.body) if call.body else None
+        self.calls.append((service, call.method, call.path, body_json))
         return self.instead[service] if service in self.instead else self._site.ask(service, call)
 
     def bodies(self, path: str) -> list[Any]:
         return [body for _, _, called, body in self.calls if called == path]
 
 
-def open_site(path: Path, name: str = "tiny", sent: list[tuple[str, Any]] | None = None) -> Site:
+def open_site(path: Path, name: str = "tiny", outgoing: list[tuple[str, Any]] | None = None) -> Site:
     """On a state file, so that a second one can go on where the first was; ``sent`` gets what goes outside."""
-    posted = sent if sent is not None else []
+    posted = outgoing if outgoing is not None else []
     start = Start(load(name), seed=1, speed=0.0, moment=MOMENT)
     return Site(start, StateFile(path), lambda url, body: posted.append((url, body)), outside=_Agreeing(posted))
 
 
 class _Agreeing(NoExternalServers):
-    def __init__(self, sent: list[tuple[str, Any]]) -> None:
-        self._sent = sent
+    def __init__(self, outgoing: list[tuple[str, Any]]) -> None:
+        self._sent = outgoing
 
     def consult(self, question: Question) -> Reply:
         self._sent.append((question.url, json.loads(question.body)))
         return super().consult(question)
 
 
-def reopen(site: Site, sent: list[tuple[str, Any]] | None = None) -> Site:
+def reopen(site: Site, outgoing: list[tuple[str, Any]] | None = None) -> Site:
     """As after a restart: what was not written down is gone."""
     site.keep()
     site.kept.close()
-    return open_site(site.kept.path, site.machine.topology.name, sent)
+    return open_site(site.kept.path, site.machine.topology.name, outgoing)

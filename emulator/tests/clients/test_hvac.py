@@ -47,9 +47,9 @@ def test_a_token_of_nobody_does_not(machine: Emulator) -> None:
 
 def test_the_cluster_s_certificate_is_there(vault: hvac.Client) -> None:
     read = vault.secrets.kv.v2.read_secret_version(f"{SITE}/k8s", mount_point="manta", raise_on_deleted_version=True)
-    found = read["data"]["data"]
-    assert b"BEGIN CERTIFICATE" in base64.b64decode(found["certificate-authority-data"])
-    assert b"PRIVATE KEY" in base64.b64decode(found["client-key-data"])
+    secret = read["data"]["data"]
+    assert b"BEGIN CERTIFICATE" in base64.b64decode(secret["certificate-authority-data"])
+    assert b"PRIVATE KEY" in base64.b64decode(secret["client-key-data"])
 
 
 def test_secrets_have_versions(machine: Emulator) -> None:

@@ -90,14 +90,14 @@ def test_a_service_whose_pod_is_new_begins_anew(tiny: Site) -> None:
     hsm = Service(tiny, "smd", "/hsm/v2")
 
     def subscribers() -> set[str]:
-        found = {one["Subscriber"] for one in hsm.get("/Subscriptions/SCN")["SubscriptionList"]}
-        return {name for name in found if name.startswith("cray-hmnfd-")}
+        services = {one["Subscriber"] for one in hsm.get("/Subscriptions/SCN")["SubscriptionList"]}
+        return {name for name in services if name.startswith("cray-hmnfd-")}
 
-    before = subscribers()
+    subscribers_before = subscribers()
     scale(tiny, WORKLOADS["hmnfd"], 0)
-    assert subscribers() == before
+    assert subscribers() == subscribers_before
     scale(tiny, WORKLOADS["hmnfd"], 1)
-    assert len(subscribers() - before) == 1
+    assert len(subscribers() - subscribers_before) == 1
 
 
 def test_a_session_that_runs_is_reported_when_the_operator_is_back(tiny: Site) -> None:
@@ -175,12 +175,12 @@ def test_capmc_releases_its_reservations_when_it_ends(tiny: Site) -> None:
     capmc = Service(tiny, "capmc", "/capmc/v1")
     assert capmc.ask("POST", "/xname_reinit", {"xnames": [NODE]}).ok
     scale_soon(tiny, ("services", "cray-capmc"), 0)
-    gone = 0
+    releases = 0
     while tiny.context.cluster.runs(("services", "cray-capmc")):
         assert is_reserved()
         tiny.step(1)
-        gone += 1
-        assert gone < 60
+        releases += 1
+        assert releases < 60
     assert not is_reserved()
     scale(tiny, ("services", "cray-capmc"), 1)
     assert not is_reserved()
@@ -194,15 +194,15 @@ def test_nobody_finds_a_console_without_console_data(tiny: Site) -> None:
         reply = consoles.ask("GET", "/getNodePod", {"xname": NODE}, JSON_BODY)
         return reply.status, reply.json()
 
-    before = node_pod()
-    assert before[0] == 200
+    pod_before = node_pod()
+    assert pod_before[0] == 200
     scale(tiny, ("services", "cray-console-data"), 0)
     reason = "invalid character 'o' in literal null (expecting 'u')"
     assert node_pod() == (500, {"message": f"There was an error querying console-data service: {reason}"})
     reply = consoles.ask("GET", f"/tail/{NODE}")
     assert (reply.status, reply.json()) == (404, {"message": f"Node {NODE} is not currently being monitored"})
     scale(tiny, ("services", "cray-console-data"), 1)
-    assert node_pod() == before
+    assert node_pod() == pod_before
 
 
 def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
@@ -213,8 +213,10 @@ def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
     text = "".join(tiny.context.consoles.read(OFF, START)[0])
     assert text.count("PXE-E18: Server response timeout.") in (46, 47, 48), "once a minute, and old lines go"
     assert "iPXE 1.21" not in text
-    told = [entry for entry in tiny.log.after(0, 10_000) if entry["what"] == "boot-stage" and entry["stage"] == "pxe"]
-    assert len(told) == 1
+    boot_stages = [
+        entry for entry in tiny.log.after(0, 10_000) if entry["what"] == "boot-stage" and entry["stage"] == "pxe"
+    ]
+    assert len(boot_stages) == 1
     tiny.machine.power.reset(OTHER, "ForceRestart", "test")
     scale(tiny, ("services", "cray-tftp"), 1)
     tiny.step(600)

@@ -61,7 +61,7 @@ class Findings:
 
     @property
     def done(self) -> int:
-        return sum(count for each in self.statuses.values() for status, count in each.items() if status < 300)
+        return sum(count for counter in self.statuses.values() for status, count in counter.items() if status < 300)
 
     @property
     def never_done(self) -> list[str]:

@@ -38,7 +38,7 @@ def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"pod": "several"}, "several has several containers, name one; there are git, ansible"),
         ({"pod": "several", "container": "main"}, "no container main in several; there are git, ansible"),
@@ -46,6 +46,6 @@ def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
         ({"pod": "nobody"}, "no pod nobody; `csm-emulator pods` shows them"),
     ],
 )
-def test_which_one_is_said(site: Site, query: dict[str, str], said: str) -> None:
-    with pytest.raises(NotFound, match=said):
+def test_which_one_is_said(site: Site, query: dict[str, str], message: str) -> None:
+    with pytest.raises(NotFound, match=message):
         ask(site, **query)

@@ -29,16 +29,16 @@ class Door:
 
     def status(self, method: str, target: str, headers: Mapping[str, str] | None = None, base: str = HERE) -> int:
         """0 for what gets through."""
-        found = self.find(method, target, headers, base)
-        return found.status if isinstance(found, Reply) else 0
+        route = self.find(method, target, headers, base)
+        return route.status if isinstance(route, Reply) else 0
 
     def log_in(self, username: str, base: str = HERE) -> dict[str, Any]:
         form = f"grant_type=password&client_id=shasta&username={username}&password={self.passwords[username]}"
         target = "/keycloak/realms/shasta/protocol/openid-connect/token"
         media = {"content-type": "application/x-www-form-urlencoded"}
-        found = self.gateway.answer(Call("POST", "", (), media, form.encode(), "192.0.2.1", base, target=target))
-        assert isinstance(found, tuple)
-        answer: dict[str, Any] = self.site.ask(*found).json()
+        reply = self.gateway.answer(Call("POST", "", (), media, form.encode(), "192.0.2.1", base, target=target))
+        assert isinstance(reply, tuple)
+        answer: dict[str, Any] = self.site.ask(*reply).json()
         return answer
 
     def token(self, username: str) -> dict[str, str]:
@@ -60,9 +60,9 @@ def bearer(token: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """For tests that change nothing: keys take their time."""
-    kept = StateFile(tmp_path_factory.mktemp("door") / "tiny.state")
-    yield Door(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), kept))
-    kept.close()
+    state_file = StateFile(tmp_path_factory.mktemp("door") / "tiny.state")
+    yield Door(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    state_file.close()
 
 
 @pytest.fixture

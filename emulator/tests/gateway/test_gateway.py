@@ -63,8 +63,8 @@ def _ask(gate: Gateway, target: str, headers: dict[str, str]) -> Any:
 def test_the_longest_prefix_wins_and_is_cut_off(
     gate: Gateway, admin: dict[str, str], target: str, name: str, path: str
 ) -> None:
-    found, call = _ask(gate, target, admin)
-    assert (found, call.path) == (name, path)
+    route, call = _ask(gate, target, admin)
+    assert (route, call.path) == (name, path)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_what_the_service_gets(gate: Gateway, admin: dict[str, str]) -> None:
 
 
 def test_a_call_without_its_target_is_taken_by_its_path(gate: Gateway, admin: dict[str, str]) -> None:
-    found = gate.answer(Call("GET", "/apis/smd/hsm/v2/a b?", (("x", "1"),), admin, base=HERE))
-    assert isinstance(found, tuple)
-    assert (found[0], found[1].path, found[1].query) == ("smd", "/hsm/v2/a b?", (("x", "1"),))
+    route = gate.answer(Call("GET", "/apis/smd/hsm/v2/a b?", (("x", "1"),), admin, base=HERE))
+    assert isinstance(route, tuple)
+    assert (route[0], route[1].path, route[1].query) == ("smd", "/hsm/v2/a b?", (("x", "1"),))
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_tokens_of_master_are_for_the_administration_alone(door: Door) -> None:
 def test_the_side_channel_of_keycloak_is_no_path_of_the_gateway(door: Door) -> None:
     admin = door.token("admin")
     for target in ("/keycloak/../side/mint", "/keycloak/side/mint", "/side/mint"):
-        found = door.find("POST", target, admin)
-        assert found.status == 404 if isinstance(found, Reply) else door.site.ask(*found).status == 404
+        route = door.find("POST", target, admin)
+        assert route.status == 404 if isinstance(route, Reply) else door.site.ask(*route).status == 404
 
 
 @pytest.mark.parametrize("claimed", [None, "10.100.0.10", "10.100.0.10, 10.100.0.11"])
@@ -206,9 +206,9 @@ def test_nobody_poses_as_another_address(gate: Gateway, claimed: str | None) -> 
 
 def test_replies_are_envoys(door: Door) -> None:
     reply = Reply(200, b"x", "text/plain", (("Server", "nginx"), ("etag", "1")))
-    shown = door.gateway.decorate(reply, 0.0127)
-    assert shown.headers == (("etag", "1"), ("x-envoy-upstream-service-time", "12"), ("server", "istio-envoy"))
-    assert (shown.status, shown.body) == (200, b"x")
+    decorated = door.gateway.decorate(reply, 0.0127)
+    assert decorated.headers == (("etag", "1"), ("x-envoy-upstream-service-time", "12"), ("server", "istio-envoy"))
+    assert (decorated.status, decorated.body) == (200, b"x")
 
 
 @given(st.text(alphabet="/.%2eEfF\\abA5c~", max_size=40))

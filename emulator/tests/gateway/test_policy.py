@@ -254,9 +254,9 @@ compute heartbeat POST /apis/hbtd/hmi/v1/heartbeat/x1
 """
 
 
-def _rows(told: str) -> list[list[str]]:
+def _rows(text: str) -> list[list[str]]:
     """One row for each method."""
-    split = [line.split(" ") for line in told.strip().splitlines()]
+    split = [line.split(" ") for line in text.strip().splitlines()]
     return [[*row[:-2], method, row[-1]] for row in split for method in row[-2].split(",")]
 
 
@@ -277,8 +277,13 @@ def test_who_may_not(who: str, method: str, path: str) -> None:
 @pytest.mark.parametrize(("method", "path"), _rows(TENANT_ALLOWED))
 def test_a_tenant_admin_may_for_their_own_tenant(method: str, path: str) -> None:
     assert _allowed(TENANT, method, path, BLUE)
-    for other in ({}, {"cray-tenant-name": ""}, {"cray-tenant-name": "vcluster-red"}, {"cray-tenant-name": "blue"}):
-        assert not _allowed(TENANT, method, path, other), other
+    for attributes in (
+        {},
+        {"cray-tenant-name": ""},
+        {"cray-tenant-name": "vcluster-red"},
+        {"cray-tenant-name": "blue"},
+    ):
+        assert not _allowed(TENANT, method, path, attributes), attributes
 
 
 @pytest.mark.parametrize(("method", "path"), _rows(TENANT_DENIED))

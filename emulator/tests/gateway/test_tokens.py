@@ -30,14 +30,14 @@ def _code(value: Any) -> str:
 
 def _header(token: str) -> dict[str, Any]:
     text = token.split(".", maxsplit=1)[0]
-    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return found
+    header: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    return header
 
 
 def test_an_administrator_gets_through_and_others_do_not(door: Door) -> None:
     assert door.status("GET", GROUPS, door.token("admin")) == 0
-    for other in ("user", "slingshot-admin", "blue-admin"):
-        assert door.status("GET", GROUPS, door.token(other)) == 403
+    for username in ("user", "slingshot-admin", "blue-admin"):
+        assert door.status("GET", GROUPS, door.token(username)) == 403
     assert door.status("GET", GROUPS) == 403
 
 
@@ -141,7 +141,7 @@ def test_a_token_is_good_where_it_was_given_out(door: Door) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "scheme",
     [
         "bearer {}",
         "BEARER {}",
@@ -155,19 +155,19 @@ def test_a_token_is_good_where_it_was_given_out(door: Door) -> None:
         "Bearer {}, Bearer {}",
     ],
 )
-def test_the_word_before_the_token_is_just_so(door: Door, said: str) -> None:
+def test_the_word_before_the_token_is_just_so(door: Door, scheme: str) -> None:
     token = door.log_in("admin")["access_token"]
-    assert door.status("GET", GROUPS, {"authorization": said.replace("{}", token)}) == 403
+    assert door.status("GET", GROUPS, {"authorization": scheme.replace("{}", token)}) == 403
 
 
 def test_a_forwarded_token_counts_by_its_own_type(door: Door) -> None:
-    admin, other = door.log_in("admin")["access_token"], door.log_in("user")["access_token"]
+    admin, user_token = door.log_in("admin")["access_token"], door.log_in("user")["access_token"]
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": admin}) == 0
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": f"Bearer {admin}"}) == 403
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": door.minted(**{**ADMIN, "typ": "Invalid"})}) == 403
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": admin, **bearer(admin)}) == 0
     # Two answers to one question are an error of OPA, and Envoy then says 503.
-    assert door.status("GET", GROUPS, {"x-forwarded-access-token": admin, **bearer(other)}) == 503
+    assert door.status("GET", GROUPS, {"x-forwarded-access-token": admin, **bearer(user_token)}) == 503
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": "garbage", **bearer(admin)}) == 0
 
 
@@ -260,10 +260,10 @@ def test_only_so_many_tokens_are_remembered(own_door: Door, monkeypatch: pytest.
 
 
 def test_without_keycloak_known_tokens_count_and_new_ones_do_not(own_door: Door) -> None:
-    known = bearer(own_door.minted(**ADMIN))
-    assert own_door.status("GET", GROUPS, known) == 0
+    known_token = bearer(own_door.minted(**ADMIN))
+    assert own_door.status("GET", GROUPS, known_token) == 0
     own_door.side("rotate")
     new = bearer(own_door.minted(**ADMIN))
     own_door.site.faults.set(Fault("f1", "service-restart", "keycloak"))
-    assert own_door.status("GET", GROUPS, known) == 0
+    assert own_door.status("GET", GROUPS, known_token) == 0
     assert own_door.status("GET", GROUPS, new) == 403

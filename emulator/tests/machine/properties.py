@@ -62,7 +62,7 @@ def check_log(bare: Bare) -> None:
     """Without gaps, in order of time, and the state is what the log adds up to."""
     lines = bare.lines()
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
-    assert all(_moment(one) <= _moment(other) for one, other in pairwise(lines))
+    assert all(_moment(one) <= _moment(later) for one, later in pairwise(lines))
     power, stages = _replayed(bare, lines)
     for part in bare.machine.parts(*SWITCHED):
         assert bare.power.state(part.xname) == power[part.xname]

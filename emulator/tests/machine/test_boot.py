@@ -45,16 +45,16 @@ def test_the_kernel_and_its_parameters_come_from_the_boot_script(bare: Bare) -> 
     "script", [None, "", "#!ipxe\nsleep 10\nchain https://bss/bootscript", "# kernel of nothing", "kernelx"]
 )
 def test_without_a_kernel_the_node_asks_again(bare: Bare, script: str | None) -> None:
-    asked: list[float] = []
+    moments: list[float] = []
 
     def answer(node: str) -> str | None:
-        asked.append(bare.clock.now())
-        return script if len(asked) < 4 else SCRIPT
+        moments.append(bare.clock.now())
+        return script if len(moments) < 4 else SCRIPT
 
     bare.boot.boot_script = answer
     bare.order(NODE, "On")
     bare.step(LONG)
-    assert [round(later - earlier, 3) for earlier, later in pairwise(asked)] == [30.0, 30.0, 30.0]
+    assert [round(later - earlier, 3) for earlier, later in pairwise(moments)] == [30.0, 30.0, 30.0]
     assert bare.boot.beating(NODE)
 
 
@@ -91,8 +91,8 @@ def test_a_node_that_is_switched_off_on_the_way_does_not_go_on(bare: Bare) -> No
     bare.step(5)
     bare.order(NODE, "On")
     bare.step(LONG)
-    told = bare.told("stage", NODE)
-    assert told[told.index("off") :] == ["off", *LADDER]
+    stages = bare.told("stage", NODE)
+    assert stages[stages.index("off") :] == ["off", *LADDER]
     assert bare.boot.record(NODE)["boots"] == 2
 
 
@@ -102,7 +102,7 @@ def test_other_parts_have_no_stage(bare: Bare) -> None:
 
 
 def test_what_is_true_of_a_node_can_be_asked(bare: Bare) -> None:
-    told = bare.machine.describe(RUNNING)
-    assert told is not None
-    assert (told["power"], told["beating"], told["boot"]["stage"]) == ("on", True, "up")
+    description = bare.machine.describe(RUNNING)
+    assert description is not None
+    assert (description["power"], description["beating"], description["boot"]["stage"]) == ("on", True, "up")
     assert bare.machine.describe("x1") is None

@@ -29,10 +29,10 @@ def play(bare: Bare, step: float, restart_at: float | None = None) -> list[dict[
     bare.fault("boot-hangs", "*", probability=0.3, facts={"stage": "pxe"})
     start = bare.clock.now()
     for moment, xname, action in [*ORDERS, (END, "", "")]:
-        while (left := start + moment - bare.clock.now()) > 1e-9:
+        while (remaining := start + moment - bare.clock.now()) > 1e-9:
             if restart_at is not None and bare.clock.now() - start >= restart_at:
                 bare, restart_at = _restarted(bare), None
-            bare.step(min(step, left))
+            bare.step(min(step, remaining))
         if xname:
             bare.order(xname, action)
     lines = bare.lines()
@@ -47,15 +47,15 @@ def _restarted(bare: Bare) -> Bare:
 
 
 def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
-    one, other = (play(Bare(tmp_path / name, TINY), END) for name in ("one", "other"))
-    assert one == other
+    one, second = (play(Bare(tmp_path / name, TINY), END) for name in ("one", "other"))
+    assert one == second
     assert len(one) > 30
 
 
 def test_another_seed_gives_other_times(tmp_path: Path) -> None:
     one = play(Bare(tmp_path / "one", TINY, seed=1), END)
-    other = play(Bare(tmp_path / "other", TINY, seed=2), END)
-    assert [line["at"] for line in one] != [line["at"] for line in other]
+    other_log = play(Bare(tmp_path / "other", TINY, seed=2), END)
+    assert [line["at"] for line in one] != [line["at"] for line in other_log]
 
 
 @pytest.mark.parametrize("step", [0.7, 10.0, 333.0])
@@ -76,7 +76,9 @@ def test_chance_does_not_depend_on_what_else_happens(tmp_path: Path) -> None:
     for bare in (alone, among):
         bare.order("x1000c0s0b1n0", "On")
         bare.step(END)
-    one, other = ([line["at"] for line in bare.lines() if line["target"] == "x1000c0s0b1n0"] for bare in (alone, among))
-    assert one == other
+    one, with_others = (
+        [line["at"] for line in bare.lines() if line["target"] == "x1000c0s0b1n0"] for bare in (alone, among)
+    )
+    assert one == with_others
     alone.close()
     among.close()

@@ -16,7 +16,7 @@ FACTS: dict[str, dict[str, Any]] = {"wrong-cabling": {"with": "x1000c0r7j1p0"}, 
 
 
 @pytest.mark.parametrize(
-    ("kind", "targets", "said"),
+    ("kind", "targets", "message"),
     [
         ("server-error", "smdd", "no service 'smdd'; did you mean \"smd\"\\? There are .*bos, bss, "),
         ("service-restart", "smd, nobody-at-all", "no service 'nobody-at-all'; there are .*bos, bss, "),
@@ -43,8 +43,8 @@ FACTS: dict[str, dict[str, Any]] = {"wrong-cabling": {"with": "x1000c0r7j1p0"}, 
         ("wrong-cabling", "x1000c0r9j1p0", "no switch has a port x1000c0r9j1p0"),
     ],
 )
-def test_nobody_of_that_name(tiny: Site, kind: str, targets: str, said: str) -> None:
-    with pytest.raises(InvalidMachine, match=said) as refused:
+def test_nobody_of_that_name(tiny: Site, kind: str, targets: str, message: str) -> None:
+    with pytest.raises(InvalidMachine, match=message) as refused:
         tiny.set_fault(Fault("f1", kind, targets, facts=FACTS.get(kind, {})))
     assert "\n" not in refused.value.message
     assert list(tiny.faults) == []

@@ -313,7 +313,7 @@ def test_every_reset_of_every_part_can_be_given(bare: Bare) -> None:
 def test_the_log_says_what_happened_and_why(bare: Bare) -> None:
     bare.order(SLOT, "Off")
     bare.step(5)
-    told = [(line["what"], line["target"], line["cause"]) for line in bare.lines()]
-    assert told[:2] == [("power-order", SLOT, "test"), ("power-off", SLOT, "test")]
-    assert ("power-off", RUNNING, f"{SLOT} lost power") in told
-    assert ("controller-down", BMC, f"{SLOT} lost power") in told
+    entries = [(line["what"], line["target"], line["cause"]) for line in bare.lines()]
+    assert entries[:2] == [("power-order", SLOT, "test"), ("power-off", SLOT, "test")]
+    assert ("power-off", RUNNING, f"{SLOT} lost power") in entries
+    assert ("controller-down", BMC, f"{SLOT} lost power") in entries

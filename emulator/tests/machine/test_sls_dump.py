@@ -113,9 +113,9 @@ def test_what_is_guessed_is_said() -> None:
     topology = load_sls(dump())
     assert "guessed are EX235a" in topology.about
     blade = dump(x1000c0s0={"Xname": "x1000c0s0", "Class": "Mountain", "ExtraProperties": {"@rie.mockup": "EX254n"}})
-    named = load_sls(blade)
-    assert "guessed" not in named.about
-    assert {part.model.arch for part in named.parts.values() if part.model} == {"ARM"}
+    blade_topology = load_sls(blade)
+    assert "guessed" not in blade_topology.about
+    assert {part.model.arch for part in blade_topology.parts.values() if part.model} == {"ARM"}
 
 
 def test_a_node_without_a_nid_has_the_one_that_hsm_invents() -> None:
@@ -296,12 +296,12 @@ _NETWORKS = st.dictionaries(
 @given(_hardware(), _NETWORKS)
 def test_any_dump_becomes_a_machine_or_is_refused(hardware: dict[str, Any], networks: dict[str, Any]) -> None:
     given_dump = {"Hardware": hardware, "Networks": networks}
-    before = copy.deepcopy(given_dump)
+    dump_before = copy.deepcopy(given_dump)
     try:
         topology = load_sls(given_dump)
     except InvalidMachine:
         return
-    assert given_dump == before
+    assert given_dump == dump_before
     assert set(topology.places) == {part.xname for part in topology.parts.values() if part.type == "Node"}
     assert len({nic.mac for nic in topology.nics}) == len(topology.nics)
     assert len({nic.address for nic in topology.nics}) == len(topology.nics)

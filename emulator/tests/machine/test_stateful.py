@@ -44,12 +44,12 @@ class ControlApi(RuleBasedStateMachine):
 
     @rule(order=st.sampled_from(ORDERS))
     def give_an_order(self, order: tuple[str, str]) -> None:
-        before = self.bare.log.last
+        last_before = self.bare.log.last
         try:
             self.bare.order(*order)
         except (Unreachable, Refused):
-            told = self.bare.log.after(before, 10)
-            assert {line["what"] for line in told} <= {"fault-used-up"}
+            entries = self.bare.log.after(last_before, 10)
+            assert {line["what"] for line in entries} <= {"fault-used-up"}
 
     @rule(
         action=st.sampled_from(["On", "Off", "ForceOff", "GracefulRestart"]),
@@ -98,9 +98,9 @@ class ControlApi(RuleBasedStateMachine):
     @rule()
     def crash(self) -> None:
         """What was not kept did not happen."""
-        kept = [number for number, _ in self.bare.kept.entries(0, 1_000_000)]
+        numbers = [number for number, _ in self.bare.kept.entries(0, 1_000_000)]
         self._reopen()
-        assert [line["number"] for line in self.bare.lines()] == kept
+        assert [line["number"] for line in self.bare.lines()] == numbers
 
     def _reopen(self) -> None:
         self.bare.close()

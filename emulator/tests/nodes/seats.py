@@ -29,8 +29,8 @@ class Seat:
 
     def run(self, line: str, seconds: float = 0.0) -> str:
         """The answer, without the echo and the prompt."""
-        shown = self.type(f"{line}\r", seconds)
-        return shown.partition("\n")[2].rpartition("\n")[0]
+        output = self.type(f"{line}\r", seconds)
+        return output.partition("\n")[2].rpartition("\n")[0]
 
     def log_in(self) -> Seat:
         self.type("root\r")

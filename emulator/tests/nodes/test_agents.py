@@ -72,18 +72,18 @@ def test_whoever_is_not_heard_tries_again_until_it_is(tmp_path: Path, silent: st
     while site.machine.boot.record(NODE)["stage"] != UP:
         site.step(1)
     path = {"bos": f"/v2/components/{NODE}", "cfs": f"/v3/components/{NODE}"}[silent]
-    other = {"bos": f"/v3/components/{NODE}", "cfs": f"/v2/components/{NODE}"}[silent]
-    assert (len(spy.bodies(path)), len(spy.bodies(other))) == (1, 1)
+    other_path = {"bos": f"/v3/components/{NODE}", "cfs": f"/v2/components/{NODE}"}[silent]
+    assert (len(spy.bodies(path)), len(spy.bodies(other_path))) == (1, 1)
     site.step(2 + 4 + 6 + 8 + 10 + 1)
     assert len(spy.bodies(path)) == 6
     site.step(12 + 14 + 16 + 18 + 20 + 22 + 24 + 26 + 28 + 10 * 30)
     assert len(spy.bodies(path)) == 25
     site = reopen(site)
-    again = Spy(site)
+    second_spy = Spy(site)
     site.step(30)
-    assert len(again.bodies(path)) == 1
+    assert len(second_spy.bodies(path)) == 1
     site.step(120)
-    assert len(again.bodies(path)) == 1
+    assert len(second_spy.bodies(path)) == 1
     token = site.machine.boot.record(NODE)["parameters"].partition("bss_referral_token=")[2].split()[0]
     assert site.mesh.ask("bos", "GET", f"/v2/components/{NODE}").json()["actual_state"]["bss_token"] == token
     assert site.mesh.ask("cfs", "GET", f"/v3/components/{NODE}").json()["enabled"]
@@ -93,7 +93,7 @@ def test_whoever_is_not_heard_tries_again_until_it_is(tmp_path: Path, silent: st
 def test_a_node_that_is_off_says_nothing(tmp_path: Path) -> None:
     spy = _boot(tmp_path / "state", "quiet")
     spy._site.machine.power.reset(NODE, "ForceOff", "test")
-    before = len(spy.bodies(f"/v2/components/{NODE}"))
+    count_before = len(spy.bodies(f"/v2/components/{NODE}"))
     spy._site.step(4 * 3600)
-    assert len(spy.bodies(f"/v2/components/{NODE}")) == before
+    assert len(spy.bodies(f"/v2/components/{NODE}")) == count_before
     spy._site.kept.close()

@@ -22,9 +22,9 @@ def test_a_node_that_was_up_all_the_time_was_booted_days_ago(psi: Site) -> None:
     )
     psi.step(3600)
     assert float(seat.run("cat /proc/uptime").split()[0]) == pytest.approx(up + 3600, abs=1)
-    again = reopen(psi)
-    assert float(Seat(again, OTHER).run("cat /proc/uptime").split()[0]) == pytest.approx(up + 3600, abs=1)
-    again.kept.close()
+    reopened_site = reopen(psi)
+    assert float(Seat(reopened_site, OTHER).run("cat /proc/uptime").split()[0]) == pytest.approx(up + 3600, abs=1)
+    reopened_site.kept.close()
 
 
 def test_such_a_node_knows_what_it_was_booted_with(psi: Site) -> None:
@@ -52,14 +52,16 @@ def _lose_links(site: Site, node: str) -> None:
         site.set_fault(Fault(f"f{number}", "port-drift", port, facts={"online": 0}))
 
 
-@pytest.mark.parametrize("asked", ["--failed", "list-units --failed", "--state=failed", "list-units --state failed"])
-def test_units_that_failed_can_be_asked_for(psi: Site, asked: str) -> None:
+@pytest.mark.parametrize(
+    "arguments", ["--failed", "list-units --failed", "--state=failed", "list-units --state failed"]
+)
+def test_units_that_failed_can_be_asked_for(psi: Site, arguments: str) -> None:
     seat = Seat(psi, OTHER).log_in()
-    assert "0 loaded units listed." in seat.run(f"systemctl {asked}")
+    assert "0 loaded units listed." in seat.run(f"systemctl {arguments}")
     _lose_links(psi, OTHER)
-    shown = seat.run(f"systemctl {asked}")
-    assert "● slingshot-hsn.service" in shown
-    assert "1 loaded units listed." in shown
+    output = seat.run(f"systemctl {arguments}")
+    assert "● slingshot-hsn.service" in output
+    assert "1 loaded units listed." in output
 
 
 def test_words_behind_a_small_command_count(psi: Site) -> None:
@@ -72,9 +74,9 @@ def test_words_behind_a_small_command_count(psi: Site) -> None:
 
 def test_the_system_as_a_whole_has_a_status(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
-    shown = seat.run("systemctl status --no-pager")
-    assert shown.startswith("● nid001000\n    State: running\n")
-    assert re.search(r"Since: ... 20..-..-.. ..:..:.. UTC; [0-9]+ days ago", shown)
+    output = seat.run("systemctl status --no-pager")
+    assert output.startswith("● nid001000\n    State: running\n")
+    assert re.search(r"Since: ... 20..-..-.. ..:..:.. UTC; [0-9]+ days ago", output)
     _lose_links(psi, OTHER)
     assert "State: degraded" in (worse := seat.run("systemctl status"))
     assert "Failed: 1 units" in worse
@@ -96,20 +98,20 @@ def test_the_system_as_a_whole_has_a_status(psi: Site) -> None:
 )
 def test_nothing_is_changed_and_it_says_so(psi: Site, line: str) -> None:
     seat = Seat(psi, OTHER).log_in()
-    before = seat.run("ip addr; ip route; systemctl")
-    told = seat.run(f"{line} || echo refused")
-    assert "this console shows" in told
-    assert "not done: " in told
-    assert told.endswith("refused")
-    assert seat.run("ip addr; ip route; systemctl") == before
+    output_before = seat.run("ip addr; ip route; systemctl")
+    output = seat.run(f"{line} || echo refused")
+    assert "this console shows" in output
+    assert "not done: " in output
+    assert output.endswith("refused")
+    assert seat.run("ip addr; ip route; systemctl") == output_before
 
 
 def test_an_interface_has_the_same_index_however_it_is_asked_for(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     heads = [line for line in seat.run("ip addr").splitlines() if line[0].isdigit()]
     assert [line.split(":")[1].strip() for line in heads] == ["lo", "nmn0", "hsn0"]
-    for asked in ("ip a s hsn0", "ip addr show dev hsn0", "ip -4 addr show hsn0"):
-        assert seat.run(asked).splitlines()[0] == heads[2]
+    for command in ("ip a s hsn0", "ip addr show dev hsn0", "ip -4 addr show hsn0"):
+        assert seat.run(command).splitlines()[0] == heads[2]
     assert seat.run("ip link").startswith("1: lo: <LOOPBACK,UP,LOWER_UP>")
     assert seat.run("ip link show hsn0").startswith("3: hsn0: ")
     assert [line.split()[0] for line in seat.run("ip -br l").splitlines()] == ["lo", "nmn0", "hsn0"]
@@ -140,13 +142,13 @@ def test_gpus_are_told_of_in_fields(psi: Site) -> None:
     boot(psi, GPU)
     seat = Seat(psi, GPU).log_in()
     fields = "index,name,uuid,memory.total,memory.used,driver_version,utilization.gpu,temperature.gpu,power.draw"
-    shown = seat.run(f"nvidia-smi --query-gpu={fields},pci.bus_id,serial --format=csv").splitlines()
-    assert shown[0] == (
+    rows = seat.run(f"nvidia-smi --query-gpu={fields},pci.bus_id,serial --format=csv").splitlines()
+    assert rows[0] == (
         "index, name, uuid, memory.total [MiB], memory.used [MiB], driver_version, utilization.gpu [%], "
         "temperature.gpu, power.draw [W], pci.bus_id, serial"
     )
-    assert len(shown) == 5
-    first = shown[1].split(", ")
+    assert len(rows) == 5
+    first = rows[1].split(", ")
     assert (first[0], first[1]) == ("0", "NVIDIA GH200 120GB")
     assert first[2] in seat.run("nvidia-smi -L").splitlines()[0]
     assert first[9] in seat.run("nvidia-smi")

@@ -11,7 +11,7 @@ from service_client import reopen
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "output"),
     [
         ("hostname | awk '{print $1}'", "nid001000"),
         ("uname -m; hostname | wc -c", "x86_64\n10"),
@@ -38,8 +38,8 @@ from service_client import reopen
         ("set -u; echo $none; echo no", "-bash: none: unbound variable"),
     ],
 )
-def test_lines(psi: Site, line: str, shown: str) -> None:
-    assert Seat(psi, OTHER).log_in().run(line) == shown
+def test_lines(psi: Site, line: str, output: str) -> None:
+    assert Seat(psi, OTHER).log_in().run(line) == output
 
 
 @pytest.mark.parametrize("line", ["ping -c 1 localhost | tail -1", "while reboot; do :; done", "(poweroff)"])
@@ -66,18 +66,18 @@ def test_the_address_in_the_hosts_file_is_the_node_s(psi: Site) -> None:
 
 def test_what_follows_a_ping_is_done_by_its_result(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
-    shown = seat.run("x=seen; ping -c 1 10.253.0.10 && echo $x || echo not; echo end", seconds=5)
-    assert shown.endswith("seen\nend")
+    output = seat.run("x=seen; ping -c 1 10.253.0.10 && echo $x || echo not; echo end", seconds=5)
+    assert output.endswith("seen\nend")
 
 
 def test_variables_and_the_folder_stay_from_line_to_line(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     assert seat.type("cd /etc; x=kept\r").endswith("nid001000:/etc # ")
-    again = reopen(psi)
-    seat = Seat(again, OTHER)
+    reopened_site = reopen(psi)
+    seat = Seat(reopened_site, OTHER)
     assert seat.run("echo $x; pwd; exit | cat; echo $HOME") == "kept\n/etc\n/root"
     seat.run(f"y=$(seq 1 {MOST_KEPT} | head -c {MOST_KEPT})")
     assert seat.run("echo $x ${#y}") == "kept 0", "a console keeps so much"
     assert seat.type("exit\r").endswith("login: ")
     assert seat.log_in().run("echo $x; pwd") == "\n/root"
-    again.kept.close()
+    reopened_site.kept.close()

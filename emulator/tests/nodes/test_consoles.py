@@ -22,16 +22,16 @@ def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
     body = {"hosts": [GPU], "kernel": "s3://boot-images/abc/kernel", "params": "console=ttyS0"}
     psi.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body)
     psi.machine.power.reset(GPU, "On", "test")
-    seen, stages = "", []
+    output, stages = "", []
     position = START
     for _ in range(90):
         psi.step(10)
         texts, position = psi.context.consoles.read(GPU, position)
-        seen += "".join(texts)
+        output += "".join(texts)
         stages.append(psi.machine.boot.stage(GPU))
-        if stages[-1] == "kernel" and "Switching root" not in seen:
-            assert "login:" not in seen
-    assert seen.replace("\r\n", "\n") == _all(psi, GPU), "read bit by bit it is the same"
+        if stages[-1] == "kernel" and "Switching root" not in output:
+            assert "login:" not in output
+    assert output.replace("\r\n", "\n") == _all(psi, GPU), "read bit by bit it is the same"
     order = [
         "BIOS",
         "Start PXE",
@@ -40,10 +40,10 @@ def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
         "Welcome to SUSE",
         "nid005008 login: ",
     ]
-    places = [seen.index(word) for word in order]
+    places = [output.index(word) for word in order]
     assert places == sorted(places)
-    assert "X-Amz-Signature" not in seen, "the address of the kernel is signed, and whoever reads it could fetch it"
-    assert f"xname={GPU}" in seen, "the kernel's own parameters"
+    assert "X-Amz-Signature" not in output, "the address of the kernel is signed, and whoever reads it could fetch it"
+    assert f"xname={GPU}" in output, "the kernel's own parameters"
 
 
 def test_a_boot_that_hangs_says_no_more(psi: Site) -> None:
@@ -59,21 +59,21 @@ def test_a_boot_that_hangs_says_no_more(psi: Site) -> None:
 
 def test_a_second_boot_does_not_rewrite_the_first(psi: Site) -> None:
     boot(psi, GPU)
-    before = _all(psi, GPU)
+    console_before = _all(psi, GPU)
     body = {"hosts": [GPU], "kernel": "s3://boot-images/other/kernel", "params": "quiet"}
     psi.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body)
     psi.machine.power.reset(GPU, "ForceRestart", "test")
     psi.step(900)
-    assert _all(psi, GPU).startswith(before)
-    assert "boot-images/other/kernel" in _all(psi, GPU)[len(before) :]
+    assert _all(psi, GPU).startswith(console_before)
+    assert "boot-images/other/kernel" in _all(psi, GPU)[len(console_before) :]
 
 
 def test_only_root_with_the_right_password_gets_in(psi: Site) -> None:
     seat = Seat(psi, OTHER)
     assert seat.type("\r").endswith("login: ")
-    shown = seat.type("root\rwrong\r")
-    assert "Login incorrect" in shown
-    assert "wrong" not in shown, "a password is not shown"
+    output = seat.type("root\rwrong\r")
+    assert "Login incorrect" in output
+    assert "wrong" not in output, "a password is not shown"
     assert "Login incorrect" in seat.type(f"bea\r{node_password(psi.random)}\r")
     assert seat.type(f"root\r{node_password(psi.random)}\r").endswith(":~ # ")
     assert seat.type("exit\r").endswith("login: ")
@@ -144,12 +144,12 @@ def test_root_reboots_the_node(psi: Site) -> None:
 def test_a_console_survives_a_restart_of_the_machine_s_process(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     seat.type("ping -c 5 10.253.0.10\r", seconds=1.5)
-    before = _all(psi, OTHER)
-    again = reopen(psi)
-    assert _all(again, OTHER) == before
-    again.step(10)
-    assert "5 packets transmitted" in _all(again, OTHER)
-    again.kept.close()
+    console_before = _all(psi, OTHER)
+    reopened_site = reopen(psi)
+    assert _all(reopened_site, OTHER) == console_before
+    reopened_site.step(10)
+    assert "5 packets transmitted" in _all(reopened_site, OTHER)
+    reopened_site.kept.close()
 
 
 def test_a_console_is_bounded(psi: Site) -> None:
@@ -170,9 +170,9 @@ def test_no_typing_makes_a_console_grow(psi: Site, typed: str) -> None:
         for key in typed[:2000]:
             seat.type(key, seconds=0.001)
         seat.type(f"{typed}\x03")
-    kept = psi.tables._tables["nodes.consoles"]
-    assert sum(len(json.dumps(piece)) for piece in kept.values()) < 400_000
-    assert all(len(json.dumps(piece)) < 12_000 for piece in kept.values()), "a key does not write all of it again"
+    console_table = psi.tables._tables["nodes.consoles"]
+    assert sum(len(json.dumps(piece)) for piece in console_table.values()) < 400_000
+    assert all(len(json.dumps(piece)) < 12_000 for piece in console_table.values()), "a key writes all of it again"
     assert "\x1b" not in _all(psi, OTHER)
     assert seat.run("hostname") == "nid001000"
 

@@ -19,8 +19,8 @@ RANGE = "out of range: 1 <= value <= 9223372036854775807"
 def test_ping_walks_the_fabric_one_second_after_another(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     target = address(psi, "x1100c0s0b0n0")
-    shown = seat.run(f"ping -c 3 {target}", seconds=1.5)
-    assert shown.count("64 bytes from") == 2, "the third is a second later"
+    output = seat.run(f"ping -c 3 {target}", seconds=1.5)
+    assert output.count("64 bytes from") == 2, "the third is a second later"
     port = str(psi.machine.cable_end("x1100c0s0b0n0h0"))
     psi.set_fault(Fault("f1", "port-drift", port, facts={"online": 0}))
     ended = seat.type("", seconds=1)
@@ -52,9 +52,9 @@ def test_a_ping_without_end_stays_small_and_counts_all(psi: Site) -> None:
     seat.type("ping -i 0.2 10.253.0.10\r", seconds=400.1)
     state = psi.tables._tables["nodes.terminals"][OTHER]
     assert len(json.dumps(state)) < 500
-    told = seat.type("\x03")
-    assert "2001 packets transmitted, 2001 received, 0% packet loss" in told
-    low, mean, high, spread = (float(one) for one in told.partition("mdev = ")[2].partition(" ms")[0].split("/"))
+    output = seat.type("\x03")
+    assert "2001 packets transmitted, 2001 received, 0% packet loss" in output
+    low, mean, high, spread = (float(one) for one in output.partition("mdev = ")[2].partition(" ms")[0].split("/"))
     assert 0 < low < mean < high
     assert 0 < spread < high - low
 
@@ -62,10 +62,10 @@ def test_a_ping_without_end_stays_small_and_counts_all(psi: Site) -> None:
 def test_values_may_stand_next_to_their_options_and_flags_together(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     target = address(psi, "x1100c0s0b0n0")
-    shown = seat.run(f"ping -c2 -i0.2 -w5 -W1 -s100 {target}", seconds=0.3)
-    assert f"PING {target} ({target}) 100(128) bytes of data." in shown
-    assert shown.count("108 bytes from") == 2
-    assert "2 packets transmitted, 2 received, 0% packet loss, time 200ms" in shown
+    output = seat.run(f"ping -c2 -i0.2 -w5 -W1 -s100 {target}", seconds=0.3)
+    assert f"PING {target} ({target}) 100(128) bytes of data." in output
+    assert output.count("108 bytes from") == 2
+    assert "2 packets transmitted, 2 received, 0% packet loss, time 200ms" in output
     quiet = seat.run(f"ping {target} -nqc 2", seconds=1.1).splitlines()
     assert [line.partition(" ")[0] for line in quiet] == ["PING", "", "---", "2", "rtt"], "only the statistics"
     small = seat.run(f"ping -c 1 -s 8 {target}")
@@ -122,9 +122,9 @@ def test_an_interface_may_be_named(psi: Site) -> None:
     boot(psi, GPU)
     seat = Seat(psi, GPU).log_in()
     target, second = address(psi, OTHER), seat.run("ip -br a s hsn1").split()[2].partition("/")[0]
-    shown = seat.run(f"ping -c1 -I hsn1 {target}")
-    assert f"PING {target} ({target}) from {second} hsn1: 56(84) bytes of data." in shown
-    assert "1 received" in shown
+    output = seat.run(f"ping -c1 -I hsn1 {target}")
+    assert f"PING {target} ({target}) from {second} hsn1: 56(84) bytes of data." in output
+    assert "1 received" in output
     assert f"from {second} : 56(84)" in seat.run(f"ping -c1 -I {second} {target}")
     assert f"From {address(psi, GPU, 'NMN')} icmp_seq=1" in seat.run(f"ping -c1 -I nmn0 {target}"), "the wrong network"
     psi.set_fault(Fault("f1", "port-drift", str(psi.machine.cable_end(f"{GPU}h1")), facts={"online": 0}))
@@ -135,7 +135,7 @@ def test_an_interface_may_be_named(psi: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "code"),
+    ("arguments", "message", "code"),
     [
         ("-c 0 localhost", f"ping: invalid argument: '0': {RANGE}", 1),
         ("-c x localhost", "ping: invalid argument: 'x'", 1),
@@ -151,17 +151,17 @@ def test_an_interface_may_be_named(psi: Site) -> None:
         ("", "ping: usage error: Destination address required", 1),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_its_words(psi: Site, asked: str, told: str, code: int) -> None:
-    lines = Seat(psi, OTHER).log_in().run(f"ping {asked}; echo $?").splitlines()
-    assert (lines[0], lines[-1]) == (told, str(code))
+def test_what_makes_no_sense_is_refused_in_its_words(psi: Site, arguments: str, message: str, code: int) -> None:
+    lines = Seat(psi, OTHER).log_in().run(f"ping {arguments}; echo $?").splitlines()
+    assert (lines[0], lines[-1]) == (message, str(code))
 
 
 def test_a_ping_that_everybody_left_comes_to_an_end(psi: Site) -> None:
-    seat, other = Seat(psi, OTHER).log_in(), Seat(psi, OTHER)
+    seat, second_seat = Seat(psi, OTHER).log_in(), Seat(psi, OTHER)
     seat.type(f"ping {address(psi, OTHER)}\r", seconds=UNWATCHED + 50)
     seat.leave()
     assert "statistics" not in seat.type("", seconds=10), "another is there still"
-    other.leave()
+    second_seat.leave()
     ended = seat.type("", seconds=2)
     assert "packets transmitted" in ended
     assert ended.endswith("# ")
@@ -171,8 +171,8 @@ def test_a_ping_that_everybody_left_comes_to_an_end(psi: Site) -> None:
 
 def test_after_a_restart_nobody_is_at_a_console(psi: Site) -> None:
     Seat(psi, OTHER).log_in().type(f"ping {address(psi, OTHER)}; hostname\r", seconds=UNWATCHED + 50)
-    again = reopen(psi)
-    again.step(2)
-    assert "packets transmitted" in again.context.consoles.tail(OTHER, 5)[0]
-    assert "nid001000\r\n" in again.context.consoles.tail(OTHER, 2)[0], "what follows is not forgotten"
-    again.kept.close()
+    reopened_site = reopen(psi)
+    reopened_site.step(2)
+    assert "packets transmitted" in reopened_site.context.consoles.tail(OTHER, 5)[0]
+    assert "nid001000\r\n" in reopened_site.context.consoles.tail(OTHER, 2)[0], "what follows is not forgotten"
+    reopened_site.kept.close()

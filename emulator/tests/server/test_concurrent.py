@@ -73,7 +73,7 @@ class Clients:
 
     def group(self, number: int) -> None:
         label = f"g{number}"
-        members = [self.nodes[(number + each) % len(self.nodes)] for each in range(3)]
+        members = [self.nodes[(number + offset) % len(self.nodes)] for offset in range(3)]
         answer = self.ask("smd", "POST", "/hsm/v2/groups", {"label": label, "members": {"ids": members}})
         if answer.status == 201:
             with self.lock:
@@ -113,17 +113,17 @@ class Clients:
 
 def picture(machine: Emulator) -> dict[str, Any]:
     """All that clients and the truth say."""
-    asked = {
+    requests = {
         "smd": ("/hsm/v2/State/Components", "/hsm/v2/groups", "/hsm/v2/locks/status"),
         "pcs": ("/v1/transitions",),
         "bss": ("/boot/v1/bootparameters",),
     }
-    told: dict[str, Any] = {
+    replies: dict[str, Any] = {
         path: machine.send("GET", machine.services[service] + path).json()
-        for service, paths in asked.items()
+        for service, paths in requests.items()
         for path in paths
     }
-    return told | {
+    return replies | {
         "parts": machine.tell("GET", "/parts"),
         "log": machine.log(),
         "clock": machine.tell("GET", "/clock"),
@@ -131,11 +131,11 @@ def picture(machine: Emulator) -> dict[str, Any]:
     }
 
 
-def check_log(machine: Emulator, before: list[dict[str, Any]]) -> None:
+def check_log(machine: Emulator, parts_before: list[dict[str, Any]]) -> None:
     """Without a gap, in order, and the power of every part is what it says."""
     log = machine.log()
     assert [entry["number"] for entry in log] == list(range(1, len(log) + 1))
-    power = {part["xname"]: part["power"] for part in before}
+    power = {part["xname"]: part["power"] for part in parts_before}
     for entry in log:
         if entry["what"] in ("power-on", "power-off"):
             assert power[entry["target"]] != entry["what"].removeprefix("power-"), entry
@@ -146,7 +146,7 @@ def check_log(machine: Emulator, before: list[dict[str, Any]]) -> None:
 
 
 def test_fifty_clients_leave_a_whole_machine(machine: Emulator, state: Path, tmp_path: Path) -> None:
-    before = machine.tell("GET", "/parts")["parts"]
+    parts_before = machine.tell("GET", "/parts")["parts"]
     began = machine.tell("GET", "/clock")["moment"]
     clients = Clients(machine, tmp_path)
     with ThreadPoolExecutor(CLIENTS) as pool:
@@ -158,20 +158,20 @@ def test_fifty_clients_leave_a_whole_machine(machine: Emulator, state: Path, tmp
     for label, members in clients.made.items():
         assert sorted(groups[label]["members"]["ids"]) == sorted(set(members))
     assert {label for label in groups if label[1:2].isdigit()} == set(clients.made)
-    check_log(machine, before)
+    check_log(machine, parts_before)
 
     machine.step(LONGEST)
     for transition in clients.transitions:
-        told = machine.send("GET", f"{machine.services['pcs']}/v1/transitions/{transition}").json()
-        assert told["transitionStatus"] == "completed"
-        assert sum(count for name, count in told["taskCounts"].items() if name != "total") == len(told["tasks"])
+        record = machine.send("GET", f"{machine.services['pcs']}/v1/transitions/{transition}").json()
+        assert record["transitionStatus"] == "completed"
+        assert sum(count for name, count in record["taskCounts"].items() if name != "total") == len(record["tasks"])
     status = machine.send("GET", machine.services["smd"] + "/hsm/v2/locks/status?reserved=true").json()
     assert not status["Components"]
-    check_log(machine, before)
+    check_log(machine, parts_before)
 
     copy = tmp_path / "last"
     machine.tell("POST", "/save", {"path": str(copy)})
     then = picture(machine)
     assert len(clients.transitions) > CLIENTS
-    with emulate("tiny", "--state", str(copy)) as again:
-        assert picture(again) == then
+    with emulate("tiny", "--state", str(copy)) as copied_machine:
+        assert picture(copied_machine) == then

@@ -43,9 +43,9 @@ def machine() -> Iterator[Emulator]:
 @pytest.fixture(autouse=True)
 def unharmed(machine: Emulator) -> Iterator[None]:
     """Whatever a test does: nothing of the truth is another, and everything works after it."""
-    before, last = machine.tell("GET", "/parts"), machine.tell("GET", "/status")["log"]
+    parts_before, last = machine.tell("GET", "/parts"), machine.tell("GET", "/status")["log"]
     yield
-    assert machine.tell("GET", "/parts") == before
+    assert machine.tell("GET", "/parts") == parts_before
     assert machine.log(last) == []
     assert machine.send("GET", machine.services["smd"] + "/hsm/v2/service/ready").status == 200
     headers = {"Authorization": f"Bearer {machine.token()}"}
@@ -253,7 +253,7 @@ words = st.sampled_from(
         "*",
     ]
 ) | st.text(st.characters(codec="ascii", exclude_characters=" #?\r\n\x7f", min_codepoint=33), max_size=8)
-targets = st.lists(words, max_size=8).map(lambda found: "/" + "/".join(found))
+targets = st.lists(words, max_size=8).map(lambda segments: "/" + "/".join(segments))
 queries = st.text(st.characters(codec="ascii", exclude_characters=" #\x7f", min_codepoint=33), max_size=40)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | st.just("\ud800"),

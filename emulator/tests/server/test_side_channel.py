@@ -30,10 +30,10 @@ def power(machine: Emulator, node: str, operation: str) -> None:
 
 
 def test_time_stands_still_until_it_is_stepped(machine: Emulator) -> None:
-    before = machine.tell("GET", "/clock")
-    assert before["now"].startswith("2026-01-31T12:00:00")
+    clock_before = machine.tell("GET", "/clock")
+    assert clock_before["now"].startswith("2026-01-31T12:00:00")
     machine.step(90)
-    assert machine.tell("GET", "/clock")["moment"] == before["moment"] + 90
+    assert machine.tell("GET", "/clock")["moment"] == clock_before["moment"] + 90
 
 
 def test_truth_is_told_in_order_and_with_its_cause(machine: Emulator) -> None:
@@ -68,9 +68,9 @@ def test_wrong_cables_and_what_a_tenant_left_are_true_and_told(machine: Emulator
     assert first in machine.part(one)["cables"].values()
     (rack,) = [str(node["xname"]) for node in nodes if node["class"] == "River"]
     assert machine.part(rack)["remnants"] is None
-    left = machine.fault("disk-remnants", rack, facts={"of": "psi"})
+    remnants = machine.fault("disk-remnants", rack, facts={"of": "psi"})
     assert machine.part(rack)["remnants"]["of"] == "psi"
-    machine.clear(left)
+    machine.clear(remnants)
 
 
 def test_a_saved_machine_goes_on_where_it_was(machine: Emulator, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "said"),
+    ("path", "body", "message"),
     [
         ("/faults", {"kind": "earthquake"}, "no fault is called 'earthquake'"),
         ("/faults", {"kind": "latency", "probability": 2}, "probability must be from 0 to 1"),
@@ -119,8 +119,8 @@ def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -
         ("/earthquake", {}, "no POST /earthquake here"),
     ],
 )
-def test_mistakes_are_explained(machine: Emulator, path: str, body: object, said: str) -> None:
-    with pytest.raises(RuntimeError, match=said.replace("[", r"\[")):
+def test_mistakes_are_explained(machine: Emulator, path: str, body: object, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message.replace("[", r"\[")):
         machine.tell("POST", path, body)
 
 

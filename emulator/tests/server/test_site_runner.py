@@ -25,11 +25,11 @@ Scenario = Callable[[Running], Coroutine[Any, Any, None]]
 
 @contextlib.contextmanager
 def opened(path: Path, topology: str | None = "tiny", speed: float | None = 0.0) -> Iterator[Running]:
-    kept = StateFile(path)
+    state_file = StateFile(path)
     try:
-        yield Running(kept, Wanted(topology, speed=speed), lambda *_: None)
+        yield Running(state_file, Wanted(topology, speed=speed), lambda *_: None)
     finally:
-        kept.close()
+        state_file.close()
 
 
 @contextlib.asynccontextmanager
@@ -47,9 +47,9 @@ def _break() -> None:
 def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(running: Running) -> None:
         site = running.site
-        done: list[float] = []
+        moments: list[float] = []
         site.scheduler.answer("test.breaks", _break)
-        site.scheduler.answer("test.works", lambda: done.append(site.clock.now()))
+        site.scheduler.answer("test.works", lambda: moments.append(site.clock.now()))
         begin = site.clock.now()
         site.scheduler.after(10, "test.breaks")
         site.scheduler.after(20, "test.works")
@@ -57,7 +57,7 @@ def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplo
             await running.step(30)
             assert (await running.answer_at("smd", READY)).status == 200
             assert not any(task.done() for task in loops)
-        assert done == [begin + 20]
+        assert moments == [begin + 20]
         assert site.clock.now() == begin + 30
 
     with opened(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
@@ -120,16 +120,16 @@ def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
 
 
 def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
-    with opened(tmp_path / "other", "empty", speed=7.0) as other:
-        other.site.keep()
-        other.site.kept.copy_to(tmp_path / "saved")
+    with opened(tmp_path / "other", "empty", speed=7.0) as other_runner:
+        other_runner.site.keep()
+        other_runner.site.kept.copy_to(tmp_path / "saved")
     with opened(tmp_path / "state") as running:
         running.load(tmp_path / "saved")
         assert running.site.machine.topology.name == "empty"
         assert running.site.clock.speed == 7.0
         running.site.keep()
-    with opened(tmp_path / "state", None, None) as again:
-        assert again.site.machine.topology.name == "empty"
+    with opened(tmp_path / "state", None, None) as reopened_runner:
+        assert reopened_runner.site.machine.topology.name == "empty"
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
 
 def test_what_nobody_answers_any_more_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """From another version, for example."""
-    kept = StateFile(tmp_path / "state")
-    kept.write([("agenda", "1", json.dumps([0.0, "of.yore", []]))], [])
-    kept.close()
+    state_file = StateFile(tmp_path / "state")
+    state_file.write([("agenda", "1", json.dumps([0.0, "of.yore", []]))], [])
+    state_file.close()
     with opened(tmp_path / "state") as running:
         asyncio.run(running.step(10))
         assert all(value[1] != "of.yore" for value in running.site.tables._tables["agenda"].values())
@@ -176,8 +176,8 @@ def test_what_nobody_answers_any_more_does_not_stop_the_clock(tmp_path: Path, ca
 
 
 def test_speed_is_as_asked_and_else_as_it_was(tmp_path: Path) -> None:
-    for asked, expected in ((None, 1.0), (5.0, 5.0), (None, 5.0), (0.0, 0.0), (None, 0.0)):
-        with opened(tmp_path / "state", None, asked) as running:
+    for requested_speed, expected in ((None, 1.0), (5.0, 5.0), (None, 5.0), (0.0, 0.0), (None, 0.0)):
+        with opened(tmp_path / "state", None, requested_speed) as running:
             assert running.site.clock.speed == expected
             running.site.keep()
 
@@ -185,8 +185,11 @@ def test_speed_is_as_asked_and_else_as_it_was(tmp_path: Path) -> None:
 def test_time_that_began_does_not_begin_again(tmp_path: Path) -> None:
     with opened(tmp_path / "state") as running:
         running.site.keep()
-    with contextlib.closing(StateFile(tmp_path / "state")) as kept, pytest.raises(InvalidMachine, match="--begin"):
-        Running(kept, Wanted(moment=5.0), lambda *_: None)
+    with (
+        contextlib.closing(StateFile(tmp_path / "state")) as state_file,
+        pytest.raises(InvalidMachine, match="--begin"),
+    ):
+        Running(state_file, Wanted(moment=5.0), lambda *_: None)
 
 
 def test_its_own_state_is_not_loaded(tmp_path: Path) -> None:

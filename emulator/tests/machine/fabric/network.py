@@ -50,5 +50,10 @@ class Network(Bare):
         return set(self.fabric.broadcast(source, vlan))
 
     def crossing(self, sources: Iterable[str], targets: Iterable[str], vlan: int | None) -> set[tuple[str, str]]:
-        found = list(targets)
-        return {(one, other) for one in sources for other in found if one != other and self.reaches(one, other, vlan)}
+        target_ports = list(targets)
+        return {
+            (one, target)
+            for one in sources
+            for target in target_ports
+            if one != target and self.reaches(one, target, vlan)
+        }

@@ -100,9 +100,9 @@ def test_a_port_of_every_vlan_reaches_every_tenant(network: Network) -> None:
 @pytest.mark.parametrize("nic", [ONE, THREE])
 def test_a_port_that_is_offline_passes_nothing_in_either_direction(network: Network, nic: str) -> None:
     network.configure(nic, online=False)
-    for other in set(network.nics) - {nic}:
-        assert network.walk(nic, other).why == f"{network.port(nic)} is offline"
-        assert network.walk(other, nic).why == f"{network.port(nic)} is offline"
+    for target in set(network.nics) - {nic}:
+        assert network.walk(nic, target).why == f"{network.port(nic)} is offline"
+        assert network.walk(target, nic).why == f"{network.port(nic)} is offline"
     assert network.heard_by(nic) == set()
     assert nic not in network.heard_by(FOUR)
 

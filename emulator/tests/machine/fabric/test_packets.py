@@ -28,8 +28,8 @@ def test_nodes_that_are_up_answer(network: Network) -> None:
 
 def test_every_ping_takes_another_time_and_the_same_one_always_the_same(network: Network) -> None:
     times = [network.fabric.packet(NODE, address(network, OTHER), number=number).seconds for number in range(20)]
-    again = [network.fabric.packet(NODE, address(network, OTHER), number=number).seconds for number in range(20)]
-    assert times == again
+    second_run = [network.fabric.packet(NODE, address(network, OTHER), number=number).seconds for number in range(20)]
+    assert times == second_run
     assert len(set(times)) == 20
 
 
@@ -51,8 +51,8 @@ def test_vlans_divide_ip(network: Network) -> None:
 def test_a_kernel_without_an_interface_for_the_tag_hears_nothing(network: Network) -> None:
     network.put_in(ONE, 100)
     network.configure(THREE, native=1, allowed=frozenset({100}), untagged=True)
-    there = network.fabric.packet(NODE, address(network, OTHER))
-    assert there.why == f"{THREE} gets the frames with the tag 100, and has no interface for it"
+    packet = network.fabric.packet(NODE, address(network, OTHER))
+    assert packet.why == f"{THREE} gets the frames with the tag 100, and has no interface for it"
 
 
 def test_an_interface_for_a_vlan_hears_tagged_frames_only(network: Network) -> None:
@@ -60,8 +60,8 @@ def test_an_interface_for_a_vlan_hears_tagged_frames_only(network: Network) -> N
         network.configure(nic, native=1, allowed=frozenset({100}), untagged=True)
     assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached
     network.put_in(ONE, 100)
-    there = network.fabric.packet(NODE, address(network, OTHER), vlan=100)
-    assert there.why == f"{ONE} gets the frames without a tag, and has no interface for it"
+    packet = network.fabric.packet(NODE, address(network, OTHER), vlan=100)
+    assert packet.why == f"{ONE} gets the frames without a tag, and has no interface for it"
 
 
 def test_who_hears_a_frame_without_a_tag_answers_without(network: Network) -> None:

@@ -18,7 +18,7 @@ class Tapms(Service):
 
     def __init__(self, path: Path) -> None:
         self.sent: list[tuple[str, Any]] = []
-        super().__init__(open_site(path, sent=self.sent), "tapms", "")
+        super().__init__(open_site(path, outgoing=self.sent), "tapms", "")
         # The machine has no such node of its own.
         role = f"/State/Components/{self.nodes()[-1]}/Role"
         assert self.hsm("PATCH", role, {"Role": "Application"}).ok
