@@ -24,8 +24,8 @@ class Bos(Service):
         super().__init__(site, "bos", "/v2")
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
-        given = {} if body is None else {"content-type": JSON}
-        return super().ask(method, path, body, {**given, **(headers or {})})
+        default_headers = {} if body is None else {"content-type": JSON}
+        return super().ask(method, path, body, {**default_headers, **(headers or {})})
 
     def done(self, method: str, path: str, body: Any = None, tenant: str = "") -> Any:
         """What it answers to what it does."""
@@ -52,8 +52,8 @@ class Bos(Service):
 
     def boot_set(self, **fields: Any) -> Body:
         link = self.image()["link"]
-        chosen = {} if {"node_list", "node_roles_groups"} & fields.keys() else {"node_groups": ["blue"]}
-        return {"path": link["path"], "etag": link["etag"], "type": "s3", **chosen, **fields}
+        selection = {} if {"node_list", "node_roles_groups"} & fields.keys() else {"node_groups": ["blue"]}
+        return {"path": link["path"], "etag": link["etag"], "type": "s3", **selection, **fields}
 
     def template(self, name: str = "t", tenant: str = "", cfs: str = "", **fields: Any) -> None:
         body: Body = {"boot_sets": {"nodes": self.boot_set(**fields)}}

@@ -63,7 +63,7 @@ def test_enabled_false_alone_filters_nothing(bos: Bos) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("enabled=maybe", "Wrong type, expected 'boolean' for query parameter 'enabled'"),
         ("page_size=many", "Wrong type, expected 'integer' for query parameter 'page_size'"),
@@ -73,9 +73,9 @@ def test_enabled_false_alone_filters_nothing(bos: Bos) -> None:
         (f"ids={'x' * 128}", f"'{'x' * 128}' is too long"),
     ],
 )
-def test_parameters_that_are_not_right(bos: Bos, query: str, told: str) -> None:
+def test_parameters_that_are_not_right(bos: Bos, query: str, message: str) -> None:
     status, detail = bos.refused("GET", f"/components?{query}")
-    assert (status, detail[: len(told)]) == (400, told)
+    assert (status, detail[: len(message)]) == (400, message)
 
 
 def test_one_that_is_not_there(bos: Bos) -> None:
@@ -92,8 +92,8 @@ def test_one_that_is_not_there(bos: Bos) -> None:
 
 def test_what_is_put_is_read_back(bos: Bos) -> None:
     put: Body = {"desired_state": {"boot_artifacts": ARTEFACTS, "configuration": "c"}, "retry_policy": 7}
-    told = bos.done("PUT", "/components/anything", {"id": "ignored", **put})
-    assert told == {
+    component = bos.done("PUT", "/components/anything", {"id": "ignored", **put})
+    assert component == {
         "id": "anything",
         "desired_state": {**put["desired_state"], "last_updated": NOW},
         "retry_policy": 7,
@@ -101,7 +101,7 @@ def test_what_is_put_is_read_back(bos: Bos) -> None:
         "event_stats": UNTRIED,
     }
     assert bos.component_of("anything") == {
-        **told,
+        **component,
         "status": {"phase": "", "status": "stable", "status_override": ""},
     }
     bos.done("DELETE", "/components/anything")
@@ -109,8 +109,8 @@ def test_what_is_put_is_read_back(bos: Bos) -> None:
 
 
 def test_a_put_of_many_replaces_each(bos: Bos) -> None:
-    told = bos.done("PUT", "/components", [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}])
-    assert told == [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}]
+    components = bos.done("PUT", "/components", [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}])
+    assert components == [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}]
     assert "desired_state" not in bos.component_of(UP)
 
 
@@ -135,9 +135,9 @@ def test_discovery_asks_hsm_once_in_its_interval(bos: Bos, beside: Beside) -> No
 
 def test_a_patch_merges_states_and_artefacts(bos: Bos) -> None:
     bos.patch(UP, desired_state={"boot_artifacts": ARTEFACTS, "configuration": "c"})
-    told = bos.patch(UP, desired_state={"boot_artifacts": {"kernel": "k"}})
-    assert told["desired_state"]["boot_artifacts"] == {**ARTEFACTS, "kernel": "k"}
-    assert told["desired_state"]["configuration"] == "c"
+    component = bos.patch(UP, desired_state={"boot_artifacts": {"kernel": "k"}})
+    assert component["desired_state"]["boot_artifacts"] == {**ARTEFACTS, "kernel": "k"}
+    assert component["desired_state"]["configuration"] == "c"
 
 
 def test_whoever_is_enabled_is_on_hold_until_somebody_looked(bos: Bos) -> None:
@@ -150,16 +150,16 @@ def test_whoever_is_enabled_is_on_hold_until_somebody_looked(bos: Bos) -> None:
 def test_a_new_wish_ends_the_session_and_the_counts(bos: Bos) -> None:
     bos.patch(UP, session="s", event_stats=TRIED)
     assert bos.component_of(UP)["event_stats"] == TRIED
-    told = bos.patch(UP, desired_state={"configuration": "c"})
-    assert (told["session"], told["event_stats"]) == ("", UNTRIED)
-    told = bos.patch(UP, session="s", event_stats=TRIED, desired_state={"bss_token": "t"})
-    assert (told["session"], told["event_stats"]) == ("s", TRIED)
+    component = bos.patch(UP, desired_state={"configuration": "c"})
+    assert (component["session"], component["event_stats"]) == ("", UNTRIED)
+    component = bos.patch(UP, session="s", event_stats=TRIED, desired_state={"bss_token": "t"})
+    assert (component["session"], component["event_stats"]) == ("s", TRIED)
 
 
 def test_times_are_of_the_last_change(bos: Bos) -> None:
     bos.step(100)
     later = rfc3339(MOMENT + 100, 0)[:-1]
-    told = bos.patch(
+    component = bos.patch(
         UP,
         actual_state={"boot_artifacts": ARTEFACTS},
         desired_state={"configuration": "c"},
@@ -167,10 +167,10 @@ def test_times_are_of_the_last_change(bos: Bos) -> None:
         last_action={"failed": True},
     )
     assert {
-        told[name]["last_updated"] for name in ("actual_state", "desired_state", "staged_state", "last_action")
+        component[name]["last_updated"] for name in ("actual_state", "desired_state", "staged_state", "last_action")
     } == {later}
-    told = bos.patch(UP_TOO, actual_state={"bss_token": "unknown"}, desired_state={"bss_token": "unknown"})
-    assert (told["actual_state"]["last_updated"], told["desired_state"]["last_updated"]) == (NOW, NOW)
+    component = bos.patch(UP_TOO, actual_state={"bss_token": "unknown"}, desired_state={"bss_token": "unknown"})
+    assert (component["actual_state"]["last_updated"], component["desired_state"]["last_updated"]) == (NOW, NOW)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_a_node_may_not_report_while_bos_changes_it(bos: Bos) -> None:
         "BOS is currently changing the state of the node, and the actual state can not be accurately recorded"
     )
     bos.patch(UP, last_action={"action": "powering_on"})
-    told = bos.patch(UP, actual_state={"bss_token": "t"})
-    assert told["actual_state"] == {**told["actual_state"], "bss_token": "t"}
+    component = bos.patch(UP, actual_state={"bss_token": "t"})
+    assert component["actual_state"] == {**component["actual_state"], "bss_token": "t"}
 
 
 def test_a_report_to_less_than_a_component(bos: Bos) -> None:
@@ -211,8 +211,8 @@ def test_a_report_to_less_than_a_component(bos: Bos) -> None:
 
 
 def test_many_are_patched_each_with_its_own(bos: Bos) -> None:
-    told = bos.done("PATCH", "/components", [{"id": UP, "error": "a"}, {"id": DOWN, "error": "b"}])
-    assert [(each["id"], each["error"]) for each in told] == [(UP, "a"), (DOWN, "b")]
+    components = bos.done("PATCH", "/components", [{"id": UP, "error": "a"}, {"id": DOWN, "error": "b"}])
+    assert [(component["id"], component["error"]) for component in components] == [(UP, "a"), (DOWN, "b")]
     assert bos.component_of(DOWN)["error"] == "b"
 
 
@@ -220,16 +220,16 @@ def test_one_unknown_name_and_nothing_is_patched(bos: Bos) -> None:
     body = [{"id": UP, "error": "a"}, {"id": "nobody", "error": "b"}]
     assert bos.refused("PATCH", "/components", body) == (404, "Component 'nobody' does not exist")
     assert bos.component_of(UP)["error"] == ""
-    told = bos.done("PATCH", "/components?skip_bad_ids=true", body)
-    assert [each["id"] for each in told] == [UP]
+    components = bos.done("PATCH", "/components?skip_bad_ids=true", body)
+    assert [component["id"] for component in components] == [UP]
 
 
 def test_many_are_patched_alike(bos: Bos) -> None:
     by_ids = {"patch": {"error": "e"}, "filters": {"ids": ",".join(BLUE), "session": None}}
-    assert [each["id"] for each in bos.done("PATCH", "/components", by_ids)] == list(BLUE)
+    assert [component["id"] for component in bos.done("PATCH", "/components", by_ids)] == list(BLUE)
     bos.done("PATCH", "/components", {"patch": {"session": "s"}, "filters": {"ids": f"{UP},{OTHER}"}})
     by_session = {"patch": {"error": "f"}, "filters": {"session": "s"}}
-    assert [each["id"] for each in bos.done("PATCH", "/components", by_session)] == [UP, OTHER]
+    assert [component["id"] for component in bos.done("PATCH", "/components", by_session)] == [UP, OTHER]
     assert bos.component_of(UP)["error"] == bos.component_of(OTHER)["error"] == "f"
     assert bos.component_of(UP_TOO)["error"] == "e"
 
@@ -244,7 +244,7 @@ def test_a_filter_is_one_of_two(bos: Bos, filters: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ({}, "{} should be non-empty"),
         ({"enabled": "yes"}, "'yes' is not of type 'boolean' - 'enabled'"),
@@ -255,7 +255,7 @@ def test_a_filter_is_one_of_two(bos: Bos, filters: dict[str, str]) -> None:
         ([], "[] is not of type 'object'"),
     ],
 )
-def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, told: str) -> None:
+def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, message: str) -> None:
     for method in ("PUT", "PATCH"):
         status, detail = shared_bos.refused(method, f"/components/{UP}", body)
-        assert (status, detail[: len(told)]) == (400, told)
+        assert (status, detail[: len(message)]) == (400, message)

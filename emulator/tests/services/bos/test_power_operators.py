@@ -12,7 +12,7 @@ from services.bos.bos_client import DOWN, DOWN_TOO, LOOK, UP, UP_TOO, Beside, Bo
 
 def transitions(beside: Beside) -> list[tuple[str, list[str], int]]:
     return [
-        (body["operation"], [each["xname"] for each in body["location"]], body["taskDeadlineMinutes"])
+        (body["operation"], [location["xname"] for location in body["location"]], body["taskDeadlineMinutes"])
         for *_, body in beside.asked("pcs", "POST", "/transitions")
     ]
 
@@ -29,15 +29,15 @@ def test_what_a_power_on_asks_for(bos: Bos, beside: Beside) -> None:
     name = start(bos, node_list=[DOWN, DOWN_TOO], cfs="")
     assert transitions(beside) == [("On", [DOWN, DOWN_TOO], 1)]
     ((*_, entry),) = beside.asked("bss", "PUT")
-    wanted = bos.component_of(DOWN)["desired_state"]
-    artefacts = wanted["boot_artifacts"]
+    desired = bos.component_of(DOWN)["desired_state"]
+    artefacts = desired["boot_artifacts"]
     assert entry == {
         "hosts": [DOWN, DOWN_TOO],
         "kernel": artefacts["kernel"],
         "initrd": artefacts["initrd"],
         "params": artefacts["kernel_parameters"],
     }
-    assert wanted["bss_token"]
+    assert desired["bss_token"]
     ((*_, patch),) = beside.asked("cfs", "PATCH")
     assert patch == {
         "patch": {"enabled": False, "desired_config": "", "tags": {"bos_session": name}, "state": []},
@@ -98,8 +98,8 @@ def test_nodes_that_hsm_no_longer_has_are_left_alone(bos: Bos, beside: Beside) -
 )
 def test_a_refusal_is_told_and_tried_again(bos: Bos, beside: Beside, service: str, error: str) -> None:
     def refuse(call: Call) -> Reply | None:
-        done = call.method == "PATCH" or call.path == "/transitions"
-        return Reply(500, b'{\n "detail": "no"\n}\n', JSON) if done else None
+        is_order = call.method == "PATCH" or call.path == "/transitions"
+        return Reply(500, b'{\n "detail": "no"\n}\n', JSON) if is_order else None
 
     beside.answer(service, refuse)
     start(bos, node_list=[DOWN])
@@ -134,8 +134,8 @@ def test_images_that_ims_does_not_have_are_told_and_booted(bos: Bos, beside: Bes
     ],
 )
 def test_kernels_of_no_image(bos: Bos, beside: Beside, kernel: str, error: str) -> None:
-    wanted = {"kernel": kernel, "kernel_parameters": "root=sbps-s3:x", "initrd": "i"}
-    bos.patch(DOWN, desired_state={"boot_artifacts": wanted}, enabled=True)
+    desired = {"kernel": kernel, "kernel_parameters": "root=sbps-s3:x", "initrd": "i"}
+    bos.patch(DOWN, desired_state={"boot_artifacts": desired}, enabled=True)
     bos.step(LOOK)
     assert bos.component_of(DOWN)["error"] == error
     assert len(transitions(beside)) == 1
@@ -189,12 +189,12 @@ def test_how_long_off_is_waited_for_is_an_option(bos: Bos, beside: Beside) -> No
 def test_the_configuration_operator_puts_right_what_cfs_has(bos: Bos, beside: Beside) -> None:
     """Somebody set another configuration while the node booted."""
     runs = {"kernel": "k", "kernel_parameters": "p", "initrd": "i"}
-    wanted = {"boot_artifacts": runs, "configuration": "c"}
-    bos.patch(UP, actual_state={"boot_artifacts": runs}, desired_state=wanted, session="s")
+    desired = {"boot_artifacts": runs, "configuration": "c"}
+    bos.patch(UP, actual_state={"boot_artifacts": runs}, desired_state=desired, session="s")
     bos.patch(UP, enabled=True, session="s")
     bos.step(LOOK)
-    told = {"patch": {"enabled": True, "desired_config": "c", "tags": {"bos_session": "s"}}, "filters": {"ids": UP}}
-    assert [body for *_, body in beside.asked("cfs", "PATCH")] == [told]
+    request = {"patch": {"enabled": True, "desired_config": "c", "tags": {"bos_session": "s"}}, "filters": {"ids": UP}}
+    assert [body for *_, body in beside.asked("cfs", "PATCH")] == [request]
     assert bos.site.mesh.ask("cfs", "GET", f"/v3/components/{UP}").json()["desired_config"] == "c"
 
 

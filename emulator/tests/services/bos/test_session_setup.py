@@ -89,9 +89,12 @@ def test_disabled_nodes_are_left_out_unless_wanted(bos: Bos) -> None:
 def test_architecture(bos: Bos) -> None:
     bos.hsm("PATCH", "/State/Components/BulkArch", {"ComponentIDs": [UP], "Arch": "ARM"})
     bos.hsm("PATCH", "/State/Components/BulkArch", {"ComponentIDs": [DOWN], "Arch": "UNKNOWN"})
-    found = {each["ID"]: each["Arch"] for each in bos.hsm("GET", "/State/Components?type=Node").json()["Components"]}
+    architectures = {
+        component["ID"]: component["Arch"]
+        for component in bos.hsm("GET", "/State/Components?type=Node").json()["Components"]
+    }
     bos.template()
-    assert chosen(bos) == {node for node in BLUE if found[node] in ("X86", "UNKNOWN")}
+    assert chosen(bos) == {node for node in BLUE if architectures[node] in ("X86", "UNKNOWN")}
     bos.template(arch="Other")
     assert error(bos, set_up(bos)) == NOTHING
 
@@ -102,9 +105,9 @@ def test_what_a_boot_wants(bos: Bos) -> None:
     )
     name = set_up(bos, "boot", limit=DOWN)
     component, image = bos.component_of(DOWN), bos.image()["id"]
-    wanted = component["desired_state"]
+    desired = component["desired_state"]
     base = f"s3://boot-images/{image}"
-    assert (wanted["boot_artifacts"]["kernel"], wanted["boot_artifacts"]["initrd"]) == (
+    assert (desired["boot_artifacts"]["kernel"], desired["boot_artifacts"]["initrd"]) == (
         f"{base}/kernel",
         f"{base}/initrd",
     )
@@ -113,11 +116,11 @@ def test_what_a_boot_wants(bos: Bos) -> None:
     assert parameters is not None
     assert head is not None
     etag = head["etag"]
-    assert wanted["boot_artifacts"]["kernel_parameters"] == (
+    assert desired["boot_artifacts"]["kernel_parameters"] == (
         f"{' '.join(parameters.decode().split())} quiet root=sbps-s3:{base}/rootfs:{etag}:sbps:v1:x"
         f" nmd_data=url={base}/rootfs,etag={etag} bos_update_frequency=4h"
     )
-    assert wanted["configuration"] == "common"
+    assert desired["configuration"] == "common"
     assert (component["session"], component["enabled"]) == (name, True)
     assert component["last_action"]["action"] == "session_setup"
     assert bos.state(name) == "running"
@@ -136,9 +139,9 @@ def test_the_configuration_of_a_boot_set_goes_first_and_may_be_off(bos: Bos) -> 
 
 def test_a_root_that_bos_does_not_provide(bos: Bos) -> None:
     bos.template(rootfs_provider="cpss3")
-    told = error(bos, set_up(bos, "boot"))
+    message = error(bos, set_up(bos, "boot"))
     start = "bos.operators.utils.rootfs.factory.ProviderNotImplemented: Unsupported rootfs_provider ('cpss3') specified"
-    assert told.startswith(start)
+    assert message.startswith(start)
     bos.template(rootfs_provider_passthrough="/dev/sda")
     set_up(bos, "boot", limit=UP)
     assert " root=::/dev/sda " in bos.component_of(UP)["desired_state"]["boot_artifacts"]["kernel_parameters"]
@@ -190,22 +193,22 @@ def test_an_unknown_member_holds_up_every_session(bos: Bos) -> None:
     """As before CSM 1.7."""
     fault = bos.break_("bos-unknown-member", UP)
     assert bos.ask("GET", f"/components/{UP}").status == 404
-    assert UP not in [each["id"] for each in bos.get("/components")]
+    assert UP not in [component["id"] for component in bos.get("/components")]
     assert bos.refused("PATCH", "/components", [{"id": UP, "error": "e"}])[0] == 404
     bos.template()
     stuck = bos.session("shutdown")
     bos.step(20 * LOOK)
     assert bos.state(stuck) == "pending"
-    told = [entry for entry in bos.site.log.after(0, 10_000) if entry["what"] == "bos-session-pending"]
-    assert [(entry["target"], entry["cause"]) for entry in told] == [(stuck, f"Component '{UP}' does not exist")]
-    assert not any(each["enabled"] for each in bos.get("/components"))
-    others = [bos.session("shutdown", limit=DOWN, name=f"other{number}") for number in range(8)]
+    entries = [entry for entry in bos.site.log.after(0, 10_000) if entry["what"] == "bos-session-pending"]
+    assert [(entry["target"], entry["cause"]) for entry in entries] == [(stuck, f"Component '{UP}' does not exist")]
+    assert not any(component["enabled"] for component in bos.get("/components"))
+    more_sessions = [bos.session("shutdown", limit=DOWN, name=f"other{number}") for number in range(8)]
     bos.step(2 * LOOK)
-    assert any(bos.state(other) == "pending" for other in others)
+    assert any(bos.state(session) == "pending" for session in more_sessions)
     bos.site.clear_fault(fault)
     bos.step(LOOK)
     assert bos.state(stuck) == "running"
-    assert all(bos.state(other) != "pending" for other in others)
+    assert all(bos.state(session) != "pending" for session in more_sessions)
     assert set(bos.chosen(stuck)) == set(BLUE)
 
 

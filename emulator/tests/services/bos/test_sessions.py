@@ -17,8 +17,8 @@ def ids(bos: Bos, query: str = "") -> set[str]:
 
 def test_a_session_as_it_begins(bos: Bos) -> None:
     bos.template()
-    told = bos.done("POST", "/sessions", {"name": "one", "template_name": "t", "operation": "boot", "limit": None})
-    assert told == {
+    session = bos.done("POST", "/sessions", {"name": "one", "template_name": "t", "operation": "boot", "limit": None})
+    assert session == {
         "name": "one",
         "tenant": None,
         "operation": "boot",
@@ -29,7 +29,7 @@ def test_a_session_as_it_begins(bos: Bos) -> None:
         "components": "",
         "status": {"status": "pending", "start_time": NOW, "end_time": None, "error": None},
     }
-    assert bos.session_of("one") == told
+    assert bos.session_of("one") == session
 
 
 def test_names_are_made_up_and_never_twice(bos: Bos) -> None:
@@ -37,8 +37,8 @@ def test_names_are_made_up_and_never_twice(bos: Bos) -> None:
     first, second = bos.session(), bos.session()
     assert first != second
     assert len(first) == 36
-    other = Bos(reopen(bos.site))
-    assert other.session() not in (first, second)
+    reopened_bos = Bos(reopen(bos.site))
+    assert reopened_bos.session() not in (first, second)
 
 
 def test_two_of_a_name(bos: Bos) -> None:
@@ -50,7 +50,7 @@ def test_two_of_a_name(bos: Bos) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"template_name": "none"}, "Session Template Name invalid: none"),
         ({"operation": "dance"}, "'dance' is not one of ['boot', 'reboot', 'shutdown'] - 'operation'"),
@@ -61,10 +61,10 @@ def test_two_of_a_name(bos: Bos) -> None:
         ({"tenant": "x"}, "Additional properties are not allowed ('tenant' was unexpected)"),
     ],
 )
-def test_what_is_refused(bos: Bos, fields: dict[str, object], told: str) -> None:
+def test_what_is_refused(bos: Bos, fields: dict[str, object], message: str) -> None:
     bos.template()
     status, detail = bos.refused("POST", "/sessions", {"template_name": "t", "operation": "boot", **fields})
-    assert (status, detail[: len(told)]) == (400, told)
+    assert (status, detail[: len(message)]) == (400, message)
     assert ids(bos) == set()
 
 
@@ -78,8 +78,8 @@ def test_options_that_forbid(bos: Bos) -> None:
         "session_limit_required option is set, but this session has no limit specified",
     )
     for limit in ("nid1", f"{UP},&nid2", "!nid3"):
-        told = f"reject_nids: session limit appears to contain NIDs: {limit}"
-        assert bos.refused("POST", "/sessions", {**body, "limit": limit}) == (400, told)
+        message = f"reject_nids: session limit appears to contain NIDs: {limit}"
+        assert bos.refused("POST", "/sessions", {**body, "limit": limit}) == (400, message)
     bos.session(limit="green,x1nid")
 
 
@@ -110,8 +110,8 @@ def test_filters_that_make_no_sense(bos: Bos, query: str) -> None:
 
 def test_an_age_that_nobody_has(bos: Bos) -> None:
     assert bos.ask("GET", "/sessions?min_age=9999999w").status == 500
-    told = "Error parsing age field: date value out of range"
-    assert bos.refused("DELETE", "/sessions?min_age=9999999w") == (400, told)
+    message = "Error parsing age field: date value out of range"
+    assert bos.refused("DELETE", "/sessions?min_age=9999999w") == (400, message)
 
 
 def test_deleting_by_filter_and_by_name(bos: Bos) -> None:
@@ -130,8 +130,8 @@ def test_deleting_by_filter_and_by_name(bos: Bos) -> None:
 def test_a_patch(bos: Bos) -> None:
     bos.template()
     bos.session(name="one")
-    told = bos.done("PATCH", "/sessions/one", {"status": {"status": "running"}, "components": UP})
-    assert told["status"] == {"status": "running", "start_time": NOW, "end_time": None, "error": None}
+    session = bos.done("PATCH", "/sessions/one", {"status": {"status": "running"}, "components": UP})
+    assert session["status"] == {"status": "running", "start_time": NOW, "end_time": None, "error": None}
     assert bos.chosen("one") == [UP]
     assert bos.refused("PATCH", "/sessions/one", {"status": {"status": "odd"}})[0] == 400
     assert bos.refused("PATCH", "/sessions/none", {"components": ""})[0] == 404
@@ -180,9 +180,9 @@ def test_a_status_that_was_saved_stays_when_the_session_is_over(bos: Bos) -> Non
     assert (saved["status"], saved["managed_components_count"]) == ("complete", 0)
     bos.patch(UP, session=name)
     assert bos.get(f"/sessions/{name}/status") == saved
-    told = bos.done("POST", f"/sessions/{name}/status")
-    assert told["managed_components_count"] == 1
-    assert bos.get(f"/sessions/{name}/status") == told
+    status_reply = bos.done("POST", f"/sessions/{name}/status")
+    assert status_reply["managed_components_count"] == 1
+    assert bos.get(f"/sessions/{name}/status") == status_reply
 
 
 def test_a_start_that_is_no_time(bos: Bos) -> None:

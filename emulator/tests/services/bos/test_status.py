@@ -29,16 +29,16 @@ class Around:
     def _pcs(self, call: Call) -> Reply | None:
         if call.path != "/power-status":
             return Reply(200, b"{}", JSON)
-        asked = json.loads(call.body)["xname"]
-        known = [{"xname": name, "powerState": self.power, "error": self.error} for name in asked]
-        return _told({"status": known if self.power is not None else []})
+        names = json.loads(call.body)["xname"]
+        powered = [{"xname": name, "powerState": self.power, "error": self.error} for name in names]
+        return _told({"status": powered if self.power is not None else []})
 
     def _cfs(self, call: Call) -> Reply | None:
         if call.method != "GET":
             return _told({"component_ids": []})
         names = [name for name in call.first("ids").split(",") if name]
-        found = [{"id": name, **self.cfs} for name in names] if self.cfs is not None else []
-        return _told({"components": found, "next": None})
+        components = [{"id": name, **self.cfs} for name in names] if self.cfs is not None else []
+        return _told({"components": components, "next": None})
 
 
 def _told(body: Any) -> Reply:
@@ -50,12 +50,12 @@ def around(beside: Beside) -> Around:
     return Around(beside)
 
 
-def look(bos: Bos, wanted: Any, runs: Any = NOTHING, configuration: str = "", **fields: Any) -> dict[str, Any]:
+def look(bos: Bos, desired: Any, runs: Any = NOTHING, configuration: str = "", **fields: Any) -> dict[str, Any]:
     """A component as the operator finds it, and what it is after one look, before anybody acts."""
     bos.patch(
         UP,
         actual_state={"boot_artifacts": runs},
-        desired_state={"boot_artifacts": wanted, "configuration": configuration},
+        desired_state={"boot_artifacts": desired, "configuration": configuration},
         **fields,
     )
     bos.patch(UP, enabled=True)
@@ -68,7 +68,7 @@ def summary(component: dict[str, Any]) -> tuple[bool, str, str]:
 
 
 @pytest.mark.parametrize(
-    ("power", "wanted", "runs", "found"),
+    ("power", "desired", "runs", "status"),
     [
         ("off", NOTHING, NOTHING, (False, "", "stable")),
         ("off", RUNS, NOTHING, (True, "powering_on", "power_on_pending")),
@@ -79,9 +79,9 @@ def summary(component: dict[str, Any]) -> tuple[bool, str, str]:
         ("undefined", NOTHING, NOTHING, (True, "powering_off", "power_off_pending")),
     ],
 )
-def test_power_and_artefacts(bos: Bos, around: Around, power: str, wanted: Any, runs: Any, found: Any) -> None:
+def test_power_and_artefacts(bos: Bos, around: Around, power: str, desired: Any, runs: Any, status: Any) -> None:
     around.power = power
-    assert summary(look(bos, wanted, runs)) == found
+    assert summary(look(bos, desired, runs)) == status
 
 
 def test_a_node_that_was_just_started_is_waited_for(bos: Bos, around: Around) -> None:
@@ -103,7 +103,7 @@ def test_a_node_that_stays_off_is_started_again(bos: Bos, around: Around) -> Non
 
 
 @pytest.mark.parametrize(
-    ("in_cfs", "found", "error"),
+    ("in_cfs", "status", "error"),
     [
         ({"desired_config": "c", "configuration_status": "pending"}, (True, "configuring", "configuring"), ""),
         ({"desired_config": "c", "configuration_status": "configured"}, (False, "", "stable"), ""),
@@ -120,10 +120,10 @@ def test_a_node_that_stays_off_is_started_again(bos: Bos, around: Around) -> Non
         ({"desired_config": "d", "configuration_status": "configured"}, (True, "configuring", "configuring"), ""),
     ],
 )
-def test_configuration(bos: Bos, around: Around, in_cfs: Any, found: Any, error: str) -> None:
+def test_configuration(bos: Bos, around: Around, in_cfs: Any, status: Any, error: str) -> None:
     around.cfs = in_cfs
     component = look(bos, RUNS, RUNS, "c")
-    assert (summary(component), component["error"]) == (found, error)
+    assert (summary(component), component["error"]) == (status, error)
 
 
 def test_without_a_configuration_a_node_is_done_when_it_is_up(bos: Bos, around: Around) -> None:
@@ -204,6 +204,6 @@ def test_what_failed_is_left_alone(bos: Bos, around: Around) -> None:
 
 def test_a_hold_is_lifted_though_nothing_else_changes(bos: Bos, around: Around) -> None:
     around.power = "off"
-    held = {"phase": "powering_on", "status_override": "on_hold"}
-    found = look(bos, RUNS, status=held)["status"]
-    assert (found["phase"], found["status_override"]) == ("powering_on", "")
+    waiting = {"phase": "powering_on", "status_override": "on_hold"}
+    status = look(bos, RUNS, status=waiting)["status"]
+    assert (status["phase"], status["status_override"]) == ("powering_on", "")

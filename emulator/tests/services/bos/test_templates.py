@@ -50,16 +50,16 @@ def test_round_trip(bos: Bos) -> None:
         "cfs": {"configuration": "common"},
         "boot_sets": {"one": {**boot_set, "name": "one"}, "two": boot_set},
     }
-    told = bos.done("PUT", "/sessiontemplates/whole-1.0_x", body)
-    assert told == {**body, "boot_sets": {"one": boot_set, "two": boot_set}, "name": "whole-1.0_x", "tenant": None}
-    assert bos.get("/sessiontemplates/whole-1.0_x") == told
-    assert bos.get("/sessiontemplates") == [told]
-    assert Bos(reopen(bos.site)).get("/sessiontemplates/whole-1.0_x") == told
+    template = bos.done("PUT", "/sessiontemplates/whole-1.0_x", body)
+    assert template == {**body, "boot_sets": {"one": boot_set, "two": boot_set}, "name": "whole-1.0_x", "tenant": None}
+    assert bos.get("/sessiontemplates/whole-1.0_x") == template
+    assert bos.get("/sessiontemplates") == [template]
+    assert Bos(reopen(bos.site)).get("/sessiontemplates/whole-1.0_x") == template
 
 
 def test_what_is_made_tidy(bos: Bos) -> None:
-    told = put(bos, {**bos.boot_set(node_list=["X1000C0S00B0N01", "nid1"]), "cfs": {"configuration": ""}})
-    boot_set = told["boot_sets"]["nodes"]
+    template = put(bos, {**bos.boot_set(node_list=["X1000C0S00B0N01", "nid1"]), "cfs": {"configuration": ""}})
+    boot_set = template["boot_sets"]["nodes"]
     assert boot_set["arch"] == "X86"
     assert boot_set["node_list"] == ["x1000c0s0b0n1", "nid1"]
     assert "cfs" not in boot_set
@@ -68,11 +68,11 @@ def test_what_is_made_tidy(bos: Bos) -> None:
 def test_patch_and_delete(bos: Bos) -> None:
     bos.template(cfs="common")
     patch = {"cfs": {}, "boot_sets": {"nodes": bos.boot_set(etag="e"), "more": bos.boot_set()}, "description": "d"}
-    told = bos.done("PATCH", "/sessiontemplates/t", patch)
-    assert told["cfs"] == {"configuration": "common"}
-    assert told["boot_sets"]["nodes"]["etag"] == "e"
-    assert sorted(told["boot_sets"]) == ["more", "nodes"]
-    assert bos.get("/sessiontemplates/t") == told
+    template = bos.done("PATCH", "/sessiontemplates/t", patch)
+    assert template["cfs"] == {"configuration": "common"}
+    assert template["boot_sets"]["nodes"]["etag"] == "e"
+    assert sorted(template["boot_sets"]) == ["more", "nodes"]
+    assert bos.get("/sessiontemplates/t") == template
     bos.done("DELETE", "/sessiontemplates/t")
     for method, body in (("GET", None), ("DELETE", None), ("PATCH", {"description": "d"})):
         assert bos.refused(method, "/sessiontemplates/t", body) == (404, "Session template 't' does not exist")
@@ -89,7 +89,7 @@ def test_a_patch_is_looked_at_as_a_whole(bos: Bos) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ({}, "'boot_sets' is a required property"),
         ({"boot_sets": {}}, "{} should be non-empty - 'boot_sets'"),
@@ -105,9 +105,9 @@ def test_a_patch_is_looked_at_as_a_whole(bos: Bos) -> None:
         ({"description": "", "boot_sets": {}}, "'' should be non-empty - 'description'"),
     ],
 )
-def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, told: str) -> None:
+def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, message: str) -> None:
     status, detail = shared_bos.refused("PUT", "/sessiontemplates/t", body)
-    assert (status, detail[: len(told)]) == (400, told)
+    assert (status, detail[: len(message)]) == (400, message)
 
 
 @pytest.mark.parametrize("name", ["-a", "a-", "a%20b", "a" * 128])
@@ -118,19 +118,19 @@ def test_names(bos: Bos, name: str) -> None:
 
 
 def test_boot_sets_that_may_not_be_kept(bos: Bos) -> None:
-    boot_set, said = bos.boot_set(), "The session template could not be created: "
+    boot_set, prefix = bos.boot_set(), "The session template could not be created: "
     assert refused(bos, {**boot_set, "name": "other"}) == (
-        f"{said}boot_sets key (nodes) does not match 'name' field of corresponding boot set (other)"
+        f"{prefix}boot_sets key (nodes) does not match 'name' field of corresponding boot set (other)"
     )
     assert refused(bos, without(boot_set, "node_groups")) == (
-        f"{said}Boot set nodes: No hardware specifier fields ({SPECIFIERS})"
+        f"{prefix}Boot set nodes: No hardware specifier fields ({SPECIFIERS})"
     )
-    assert refused(bos, boot_set, "a b").startswith(f"{said}'a b' does not match '^[a-zA-Z0-9]")
+    assert refused(bos, boot_set, "a b").startswith(f"{prefix}'a b' does not match '^[a-zA-Z0-9]")
     assert "Boot set arch 'ARM' means IMS image arch should be 'aarch64', but actual IMS image arch is 'x86_64'" in (
         refused(bos, {**boot_set, "arch": "ARM"})
     )
     bos.options(reject_nids=True)
-    assert refused(bos, bos.boot_set(node_list=["nid000001"])) == f"{said}Boot set nodes: Has NID in 'node_list'"
+    assert refused(bos, bos.boot_set(node_list=["nid000001"])) == f"{prefix}Boot set nodes: Has NID in 'node_list'"
 
 
 def test_images_that_ims_does_not_know(bos: Bos) -> None:
@@ -179,7 +179,7 @@ def artefact(kind: str, path: str = "s3://boot-images/x/none") -> dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("manifest", "told"),
+    ("manifest", "message"),
     [
         (b"\xff\xff", "Unable to read manifest file"),
         (b"{", "json.decoder.JSONDecodeError: Expecting property name"),
@@ -194,10 +194,10 @@ def artefact(kind: str, path: str = "s3://boot-images/x/none") -> dict[str, Any]
         (b"x" * ((1 << 20) + 1), "1048577 bytes is too big for a manifest"),
     ],
 )
-def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, told: str) -> None:
+def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, message: str) -> None:
     bos.template(path="s3://boot-images/x/manifest.json")
     store(bos, "x/manifest.json", manifest)
-    assert told in verdict(bos)
+    assert message in verdict(bos)
     status, detail = bos.refused("POST", "/sessions", {"template_name": "t", "operation": "boot"})
     assert status == 400
     assert detail.startswith("Session template fails check: Session template: 't' boot set: 'nodes': Can't find ")

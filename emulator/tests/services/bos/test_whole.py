@@ -20,8 +20,12 @@ def stages(bos: Bos) -> set[str]:
 
 def test_a_boot(bos: Bos) -> None:
     bos.template(kernel_parameters="marked=yes", rootfs_provider="sbps")
-    told = bos.run("boot")
-    assert (told["percent_successful"], told["percent_failed"], told["managed_components_count"]) == (100.0, 0.0, 4)
+    status = bos.run("boot")
+    assert (
+        status["percent_successful"],
+        status["percent_failed"],
+        status["managed_components_count"],
+    ) == (100.0, 0.0, 4)
     assert stages(bos) == {"up"}
     for node in BLUE:
         component = bos.component_of(node)
@@ -56,14 +60,18 @@ def test_configured_by_cfs(bos: Bos) -> None:
     assert reply.ok, reply.body
     bos.template(cfs="c", node_list=[DOWN, DOWN_TOO])
     name = bos.session("boot")
-    seen = set()
+    statuses = set()
     while bos.state(name) != "complete":
         bos.step(LOOK)
-        seen.add(bos.word(DOWN))
-    assert {"on_hold", "power_on_called", "configuring", "stable"} <= seen
-    found = bos.site.mesh.ask("cfs", "GET", f"/v3/components/{DOWN}").json()
-    assert (found["desired_config"], found["configuration_status"], found["enabled"]) == ("c", "configured", True)
-    assert found["tags"]["bos_session"] == name
+        statuses.add(bos.word(DOWN))
+    assert {"on_hold", "power_on_called", "configuring", "stable"} <= statuses
+    component = bos.site.mesh.ask("cfs", "GET", f"/v3/components/{DOWN}").json()
+    assert (component["desired_config"], component["configuration_status"], component["enabled"]) == (
+        "c",
+        "configured",
+        True,
+    )
+    assert component["tags"]["bos_session"] == name
     assert bos.get(f"/sessions/{name}/status")["percent_successful"] == 100.0
 
 
@@ -73,20 +81,20 @@ def test_a_configuration_that_fails(bos: Bos) -> None:
     layer = {"name": "l", "clone_url": url, "playbook": "site.yml", "branch": "main"}
     bos.site.mesh.ask("cfs", "PUT", "/v3/configurations/c", {"layers": [layer]})
     bos.template(cfs="c", node_list=[DOWN])
-    told = bos.run("boot")
-    assert told["percent_failed"] == 100.0
-    assert told["error_summary"] == {"cfs configuration failed": {"count": 1, "list": DOWN}}
+    status = bos.run("boot")
+    assert status["percent_failed"] == 100.0
+    assert status["error_summary"] == {"cfs configuration failed": {"count": 1, "list": DOWN}}
 
 
 def test_a_node_that_never_starts(bos: Bos) -> None:
     bos.break_("no-power-on", DOWN)
     bos.template(node_list=[DOWN, DOWN_TOO])
-    told = bos.run("boot")
-    assert (told["percent_successful"], told["percent_failed"]) == (50.0, 50.0)
+    status = bos.run("boot")
+    assert (status["percent_successful"], status["percent_failed"]) == (50.0, 50.0)
     component = bos.component_of(DOWN)
     assert component["event_stats"]["power_on_attempts"] == 3
     assert component["last_action"] == {**component["last_action"], "action": "powering_on", "failed": True}
-    assert told["error_summary"] == {
+    assert status["error_summary"] == {
         "The retry limit has been hit for this component, but no services have reported specific errors": {
             "count": 1,
             "list": DOWN,
@@ -134,7 +142,7 @@ def test_everything_survives_a_restart_of_the_emulator(bos: Bos) -> None:
 
 def test_a_restart_changes_nothing(tmp_path: Path) -> None:
     """The same steps come to the same, whether or not everything is closed between them."""
-    told = []
+    outcomes = []
     for closed in (False, True):
         bos = Bos(open_site(tmp_path / f"closed-{closed}"))
         bos.template()
@@ -142,9 +150,9 @@ def test_a_restart_changes_nothing(tmp_path: Path) -> None:
         for _ in range(10):
             bos.step(30)
             bos = Bos(reopen(bos.site)) if closed else bos
-        told.append((bos.get("/components"), bos.session_of(name)))
+        outcomes.append((bos.get("/components"), bos.session_of(name)))
         bos.site.kept.close()
-    assert told[0] == told[1]
+    assert outcomes[0] == outcomes[1]
 
 
 def test_staged_and_applied(bos: Bos) -> None:
@@ -153,8 +161,8 @@ def test_staged_and_applied(bos: Bos) -> None:
     bos.step(LOOK)
     component = bos.component_of(DOWN)
     assert (component["staged_state"]["session"], component["enabled"]) == (name, False)
-    told = bos.get(f"/sessions/{name}/status")
-    assert (told["percent_staged"], told["managed_components_count"]) == (100.0, 2)
+    status = bos.get(f"/sessions/{name}/status")
+    assert (status["percent_staged"], status["managed_components_count"]) == (100.0, 2)
     bos.step(10 * LOOK)
     assert bos.state(name) == "running"
     applied = bos.done("POST", "/applystaged", {"xnames": [DOWN, UP_TOO, "nobody"]})

@@ -102,9 +102,9 @@ def test_unknown_xnames(capmc: Service) -> None:
 
 def test_unknown_xnames_may_be_passed_over(capmc: Service) -> None:
     body = {"xnames": [DOWN, "x1000c7s7b0n0", "nonsense"], "continue": True}
-    found = told(capmc, ON, body)
-    assert (found["e"], found["err_msg"]) == (0, "Errors encountered with 2/3 Xnames for On")
-    assert [each["xname"] for each in found["xnames"]] == ["nonsense", "x1000c7s7b0n0"]
+    refusal = told(capmc, ON, body)
+    assert (refusal["e"], refusal["err_msg"]) == (0, "Errors encountered with 2/3 Xnames for On")
+    assert [entry["xname"] for entry in refusal["xnames"]] == ["nonsense", "x1000c7s7b0n0"]
     capmc.site.step(1.0)
     assert capmc.orders(DOWN) == ["On"]
 
@@ -135,7 +135,7 @@ def test_bodies_that_are_refused(capmc: Service, path: str, body: bytes, message
 def test_names_that_are_none_or_come_twice(capmc: Service) -> None:
     reply = capmc.ask("POST", ON, {"xnames": [DOWN, DOWN, "nonsense"]})
     assert reply.status == 400
-    assert [(each["xname"], each["err_msg"]) for each in reply.json()["xnames"]] == [
+    assert [(entry["xname"], entry["err_msg"]) for entry in reply.json()["xnames"]] == [
         (DOWN, "invalid/duplicate xname"),
         ("nonsense", "invalid/duplicate xname"),
     ]

@@ -89,12 +89,12 @@ def test_only_the_same_work_goes_together(cfs: Cfs) -> None:
     half, failed = [node for node in cfs.nodes() if node not in (NODE, OTHER)][:2]
     cfs.wish("c", NODE, half, failed)
     cfs.wish("d", OTHER)
-    done = {"clone_url": URL.format("one"), "playbook": "site.yml", "commit": "a" * 40, "session_name": "s"}
-    cfs.do("PATCH", f"/v3/components/{half}", {"state_append": done})
-    cfs.do("PATCH", f"/v3/components/{failed}", {"state_append": {**done, "status": "failed"}, "error_count": 1})
+    layer = {"clone_url": URL.format("one"), "playbook": "site.yml", "commit": "a" * 40, "session_name": "s"}
+    cfs.do("PATCH", f"/v3/components/{half}", {"state_append": layer})
+    cfs.do("PATCH", f"/v3/components/{failed}", {"state_append": {**layer, "status": "failed"}, "error_count": 1})
     cfs.step(70)
-    found = {session["ansible"]["limit"]: session["configuration"] for session in sessions(cfs)}
-    assert found == {
+    configurations = {session["ansible"]["limit"]: session["configuration"] for session in sessions(cfs)}
+    assert configurations == {
         NODE: {"name": "c", "limit": "0,1"},
         OTHER: {"name": "d", "limit": "0"},
         half: {"name": "c", "limit": "1"},
@@ -212,9 +212,9 @@ def test_after_twenty_failures_it_holds_back_longer_and_longer(cfs: Cfs) -> None
     cfs.wish("c", NODE)
     moments: list[float] = []
     while len(moments) < 24:
-        before = len(cfs.runs.created)
+        count_before = len(cfs.runs.created)
         cfs.step(10)
-        if len(cfs.runs.created) > before:
+        if len(cfs.runs.created) > count_before:
             moments.append(cfs.site.clock.now())
             cfs.end(cfs.runs.created[-1], "false")
     gaps = [later - earlier for earlier, later in pairwise(moments)]
@@ -238,12 +238,12 @@ def test_its_sessions_survive_a_reopening(cfs: Cfs) -> None:
     name = cfs.runs.created[0]
     cfs.wish("c", OTHER)
     cfs.step(30)
-    again = cfs.reopened()
-    again.end(name, "false")
-    again.step(40)
-    assert again.get(f"/v3/components/{NODE}")["error_count"] == 1
-    assert limits(again) == [[OTHER]]
-    assert again.runs.created[0] != name
+    reopened_cfs = cfs.reopened()
+    reopened_cfs.end(name, "false")
+    reopened_cfs.step(40)
+    assert reopened_cfs.get(f"/v3/components/{NODE}")["error_count"] == 1
+    assert limits(reopened_cfs) == [[OTHER]]
+    assert reopened_cfs.runs.created[0] != name
 
 
 def test_a_restart_loses_batches_and_finds_sessions_again(cfs: Cfs) -> None:
@@ -300,7 +300,7 @@ def test_a_layer_that_cannot_be_compared_is_left(cfs: Cfs) -> None:
     for name in cfs.runs.created:
         cfs.end(name, "false")
     cfs.step(10)
-    assert [cfs.get(f"/v3/components/{each}")["error_count"] for each in (NODE, OTHER)] == [0, 1]
+    assert [cfs.get(f"/v3/components/{xname}")["error_count"] for xname in (NODE, OTHER)] == [0, 1]
 
 
 def test_a_component_that_cannot_be_shown_stops_it(cfs: Cfs) -> None:

@@ -35,9 +35,9 @@ def test_the_layers_of_a_session(cfs: Cfs, limit: str, places: list[str]) -> Non
         for repo, name in names.items()
     ]
     cfs.do("PUT", "/v3/configurations/c", {"layers": layers})
-    found = cfs.book.layers(session(cfs, "c", limit))
-    assert [layer["layer"] for layer in found] == places
-    for layer in found:
+    session_layers = cfs.book.layers(session(cfs, "c", limit))
+    assert [layer["layer"] for layer in session_layers] == places
+    for layer in session_layers:
         assert layer == {**layers[int(layer["layer"])], "special_parameters": {}, "layer": layer["layer"]}
 
 
@@ -72,13 +72,13 @@ def test_reports_of_ansible(cfs: Cfs) -> None:
     cfs.book.append_state([NODE], layer, "failed", "s")
     cfs.book.append_state([OTHER], layer, "incomplete", "s")
     assert "nobody" not in cfs.nodes()
-    found = cfs.book.components([NODE, OTHER, "nobody"])
-    assert [record["error_count"] for record in found.values()] == [2, 1]
+    components = cfs.book.components([NODE, OTHER, "nobody"])
+    assert [record["error_count"] for record in components.values()] == [2, 1]
     assert cfs.status(OTHER) == "pending"
     cfs.book.append_state([NODE], layer, "failed", "s")
     assert cfs.status(NODE) == "failed"
     cfs.book.append_state([NODE, OTHER], layer, "applied", "s")
-    assert [cfs.status(each) for each in (NODE, OTHER)] == ["configured", "configured"]
+    assert [cfs.status(xname) for xname in (NODE, OTHER)] == ["configured", "configured"]
     assert (
         cfs.get(f"/v3/components/{NODE}?state_details=true").items()
         >= {

@@ -58,8 +58,8 @@ class Lab:
         self.do("POST", "/sessions", {"name": name, "configuration_name": configuration, **limit, **body})
 
     def status(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.cfs.get(f"/sessions/{name}")["status"]["session"]
-        return found
+        session_status: dict[str, Any] = self.cfs.get(f"/sessions/{name}")["status"]["session"]
+        return session_status
 
     def finish(self, name: str, most: float = 1800.0) -> str:
         """What it comes to; ``running`` when it does not end in time."""
@@ -74,8 +74,8 @@ class Lab:
         return self.finish(name)
 
     def pods(self, session: str) -> list[Pod]:
-        found = self.site.context.cluster.pods("services")
-        return [pod for pod in found if pod.labels.get("cfsession") == session]
+        all_pods = self.site.context.cluster.pods("services")
+        return [pod for pod in all_pods if pod.labels.get("cfsession") == session]
 
     def log(self, session: str, container: str = "ansible") -> list[str]:
         (pod,) = self.pods(session)
@@ -91,8 +91,8 @@ class Lab:
 
     def states(self, xname: str) -> list[tuple[str, str]]:
         """Repository and status of each layer that a component has."""
-        found = self.cfs.get(f"/components/{xname}?state_details=true")
-        return [(entry["clone_url"].rpartition("/")[2][:-4], entry["status"]) for entry in found.get("state", [])]
+        component = self.cfs.get(f"/components/{xname}?state_details=true")
+        return [(entry["clone_url"].rpartition("/")[2][:-4], entry["status"]) for entry in component.get("state", [])]
 
     def errors(self, xname: str) -> int:
         return int(self.cfs.get(f"/components/{xname}")["error_count"])

@@ -66,13 +66,13 @@ def test_the_recap_agrees_with_the_lines() -> None:
         fell={"x3": 30.0},
     )
     lines = log(course)
-    told = {
+    results = {
         host: {key: value for key, value in mine.items() if key != "rescued"} for host, mine in counts(lines).items()
     }
-    assert told == counted(lines)
-    assert told["x1"]["failed"] == 1
-    assert told["x2"]["failed"] == 0
-    assert told["x3"]["unreachable"] == 1
+    assert results == counted(lines)
+    assert results["x1"]["failed"] == 1
+    assert results["x2"]["failed"] == 0
+    assert results["x3"]["unreachable"] == 1
     assert 'fatal: [x1]: FAILED! => {"changed": false, "msg": "only x1"}' in lines
     assert course.code == 2 | 4
 
@@ -111,13 +111,13 @@ def test_rescue_and_always() -> None:
   file: {path: /y}
 """
     course = run(tasks(block))
-    told = counts(log(course))
-    assert (told["x1"]["rescued"], told["x1"]["failed"], told["x1"]["ok"]) == (1, 0, 3)
-    assert (told["x2"]["rescued"], told["x2"]["ok"], told["x2"]["skipped"]) == (0, 3, 1)
+    recap = counts(log(course))
+    assert (recap["x1"]["rescued"], recap["x1"]["failed"], recap["x1"]["ok"]) == (1, 0, 3)
+    assert (recap["x2"]["rescued"], recap["x2"]["ok"], recap["x2"]["skipped"]) == (0, 3, 1)
     assert course.code == 0
     failing = run(tasks(block.replace("debug: {msg: saved}", "fail: {msg: no}")))
-    told = counts(log(failing))
-    assert (told["x1"]["rescued"], told["x1"]["failed"], told["x1"]["changed"]) == (1, 1, 1)
+    recap = counts(log(failing))
+    assert (recap["x1"]["rescued"], recap["x1"]["failed"], recap["x1"]["changed"]) == (1, 1, 1)
     assert failing.code == 2
 
 
@@ -231,10 +231,10 @@ def test_roles_with_defaults_vars_handlers_and_what_they_depend_on() -> None:
         "group_vars/Compute.yml": "wanted: '{{ inventory_hostname == \"x1\" }}'\n",
     }
     course = run("- hosts: Compute\n  gather_facts: false\n  roles: [base, top]\n", more)
-    said = text(course)
+    output = text(course)
     for title in ("TASK [base : base of none]", "TASK [base : base of top]", "TASK [top : inner 7]"):
-        assert title in said
-    assert "RUNNING HANDLER [base : again]" in said
+        assert title in output
+    assert "RUNNING HANDLER [base : again]" in output
     assert [counts(log(course))[host]["skipped"] for host in ("x1", "x2")] == [0, 1]
 
 
@@ -275,7 +275,7 @@ def test_too_much_is_killed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("playbook", "said"),
+    ("playbook", "message"),
     [
         ("- hosts: all\n  tasks:\n    - nonsense: {a: 1}\n", "couldn't resolve module/action 'nonsense'."),
         ("- hosts: all\n  roles: [absent]\n", "the role 'absent' was not found in /etc/ansible/layer0/roles:"),
@@ -301,9 +301,9 @@ def test_too_much_is_killed() -> None:
         ("a: \x07", "Syntax Error while loading YAML."),
     ],
 )
-def test_what_ansible_refuses_before_it_begins(playbook: str, said: str) -> None:
+def test_what_ansible_refuses_before_it_begins(playbook: str, message: str) -> None:
     assert error(playbook).startswith("ERROR! ")
-    assert said in error(playbook)
+    assert message in error(playbook)
 
 
 def test_a_syntax_error_shows_where() -> None:
@@ -414,11 +414,11 @@ def test_images_are_known_by_their_variable() -> None:
 def test_verbosity_and_secrets() -> None:
     playbook = tasks("- command: /usr/bin/thing a\n- command: /usr/bin/secret\n  no_log: true")
     assert "thing" not in text(run(playbook))
-    said = text(run(playbook, options=Options(verbosity=2)))
-    assert '"cmd": ["/usr/bin/thing", "a"]' in said
-    assert "task path: /etc/ansible/layer0/site.yml:4" in said
-    assert "secret" not in said
-    assert "the output has been hidden due to the fact that 'no_log: true' was specified" in said
+    output = text(run(playbook, options=Options(verbosity=2)))
+    assert '"cmd": ["/usr/bin/thing", "a"]' in output
+    assert "task path: /etc/ansible/layer0/site.yml:4" in output
+    assert "secret" not in output
+    assert "the output has been hidden due to the fact that 'no_log: true' was specified" in output
     assert '"cmd": ["/usr/bin/thing", "a"]' in text(run(playbook, show_commands=True))
     assert run(playbook).commands == ["/usr/bin/thing a", "/usr/bin/secret"]
 
@@ -453,12 +453,12 @@ def test_what_was_printed_before_a_node_fell_stays() -> None:
     for share in (0.1, 0.4, 0.8):
         moment = whole.timeline.now * share
         course = run(playbook, fell={"x2": moment})
-        before = [entry for entry in whole.timeline.entries if entry[0] <= moment]
-        assert course.timeline.entries[: len(before)] == before
-        assert falls(course) >= sum(len(lines) for _, lines in before)
-        told = counts(log(course))["x2"]
-        assert told["unreachable"] == 1
-        assert told["ok"] < 9
+        entries_before = [entry for entry in whole.timeline.entries if entry[0] <= moment]
+        assert course.timeline.entries[: len(entries_before)] == entries_before
+        assert falls(course) >= sum(len(lines) for _, lines in entries_before)
+        recap = counts(log(course))["x2"]
+        assert recap["unreachable"] == 1
+        assert recap["ok"] < 9
     local = run(tasks("- debug: {msg: a}\n- ping:"), fell={"x1": -1.0})
     assert "ok: [x1] => {" in log(local)
     assert counts(log(local))["x1"]["unreachable"] == 1

@@ -37,7 +37,7 @@ def test_nobody_notices(tmp_path: Path, fall: float) -> None:
 
 
 def test_an_image_too(tmp_path: Path) -> None:
-    seen = []
+    outcomes = []
     for restarts in ((), (10.0, 30.0, 100.0, 170.0, 200.0, 230.0)):
         lab = Lab(open_site(tmp_path / f"{len(restarts)}.state"))
         lab.configure("c", lab.layer("one", "- hosts: all\n  tasks:\n    - shell: echo a\n    - shell: echo b\n"))
@@ -47,6 +47,6 @@ def test_an_image_too(tmp_path: Path) -> None:
         for moment in (*restarts, 900.0):
             lab.site.step(moment - lab.now)
             lab = lab.reopened()
-        seen.append((lab.cfs.get("/sessions/s"), lab.all_logs("s"), lab.ims.get("/images")))
-    assert seen[0][0]["status"]["session"]["succeeded"] == "true"
-    assert seen[0] == seen[1]
+        outcomes.append((lab.cfs.get("/sessions/s"), lab.all_logs("s"), lab.ims.get("/images")))
+    assert outcomes[0][0]["status"]["session"]["succeeded"] == "true"
+    assert outcomes[0] == outcomes[1]

@@ -40,17 +40,17 @@ def _body(site: Service, xname: str) -> Reply:
 def test_every_node_has_a_pod_that_is_there(consoles: Service) -> None:
     nodes = [part.xname for part in consoles.site.machine.parts("Node")]
     pods = {pod.name for pod in consoles.site.context.cluster.pods("services")}
-    found = {_body(consoles, node).json()["podname"] for node in nodes}
-    assert found <= pods
-    assert len(found) == consoles.get("/replicas")["replicas"] > 1, "they share the work"
+    pod_names = {_body(consoles, node).json()["podname"] for node in nodes}
+    assert pod_names <= pods
+    assert len(pod_names) == consoles.get("/replicas")["replicas"] > 1, "they share the work"
 
 
 def test_a_pod_that_only_looks_like_one_of_them_gets_no_consoles(consoles: Service) -> None:
-    before = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
+    bodies_before = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
     labels = {"app.kubernetes.io/name": "cray-console-node"}
     for name in ("foo", "cray-console-node-x", "cray-console-node-²"):
         consoles.site.context.cluster.start_pod("services", name, [Container("cray-console-node")], labels)
-    assert {xname: _body(consoles, xname).json() for xname in before} == before
+    assert {xname: _body(consoles, xname).json() for xname in bodies_before} == bodies_before
     assert consoles.get("/replicas")["replicas"] == 2
 
 
@@ -61,12 +61,12 @@ def test_what_hsm_learns_and_forgets_changes_who_has_a_console(consoles: Service
     pod = _body(consoles, "x9000c0s0b0n0").json()["podname"]
     assert pod in {one.name for one in consoles.site.context.cluster.pods("services")}
     assert _body(consoles, "x9000c0s0b0").status == 500, "a controller has no console"
-    others = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
+    bodies = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
     assert mesh.ask("smd", "DELETE", f"{components}/{NODE}").ok
     assert _body(consoles, NODE).status == 500
     assert consoles.ask("GET", f"/interact/{NODE}").status == 404
-    assert {node: _body(consoles, node).json() for node in others if node != NODE} == {
-        node: told for node, told in others.items() if node != NODE
+    assert {node: _body(consoles, node).json() for node in bodies if node != NODE} == {
+        node: body for node, body in bodies.items() if node != NODE
     }, "the others stay where they are"
     state = {"State": "Empty", "Flag": "OK", "Force": True}
     assert mesh.ask("smd", "PATCH", f"{components}/x9000c0s0b0n0/StateData", state).ok
@@ -102,9 +102,9 @@ def test_a_tenant_sees_its_own_nodes_and_others_as_if_they_were_not_there(consol
     spy.instead["tapms"] = Reply(200, json.dumps(tenant).encode(), "application/json")
     headers = {"cray-tenant-name": "vcluster-blue"}
     own = consoles.ask("GET", f"/interact/{NODE}", headers=headers)
-    other = consoles.ask("GET", "/interact/x1000c0s1b0n0", headers=headers)
+    reply = consoles.ask("GET", "/interact/x1000c0s1b0n0", headers=headers)
     assert own.status != 404
-    assert (other.status, other.json()["message"]) == (404, "x1000c0s1b0n0 is not a valid node.")
+    assert (reply.status, reply.json()["message"]) == (404, "x1000c0s1b0n0 is not a valid node.")
 
 
 def test_a_pod_that_restarts_watches_nothing_for_a_while(consoles: Service) -> None:
@@ -130,20 +130,20 @@ def machine() -> Iterator[Emulator]:
 def socket(machine: Emulator, path: str, **headers: str) -> Iterator[ClientConnection]:
     trust = ssl.create_default_context(cafile=machine.ca)
     url = f"{machine.url.replace('https', 'wss')}/apis/console-operator{BASE}/{path}"
-    told = {
+    options = {
         "Authorization": f"Bearer {machine.token()}",
         **{name.replace("_", "-"): text for name, text in headers.items()},
     }
-    with connect(url, ssl=trust, additional_headers=told) as opened:
+    with connect(url, ssl=trust, additional_headers=options) as opened:
         yield opened
 
 
 def until(opened: ClientConnection, text: str) -> str:
     """What comes until that has come."""
-    seen, deadline = "", time.monotonic() + LIMIT
-    while text not in seen:
-        seen += str(opened.recv(max(deadline - time.monotonic(), 0.01)))
-    return seen
+    output, deadline = "", time.monotonic() + LIMIT
+    while text not in output:
+        output += str(opened.recv(max(deadline - time.monotonic(), 0.01)))
+    return output
 
 
 def log_in(opened: ClientConnection, machine: Emulator) -> None:
@@ -186,8 +186,8 @@ def test_tail_gives_lines_and_follows(machine: Emulator) -> None:
     order = json.dumps({"operation": "on", "location": [{"xname": off}]})
     machine.send("POST", f"{machine.services['pcs']}/v1/transitions", order, {"Content-Type": "application/json"})
     with socket(machine, f"tail/{off}", Cray_Console_Lines="500", Cray_Console_Follow="True") as opened:
-        seen = until(opened, "Start PXE")
-        assert "BIOS" in seen
+        output = until(opened, "Start PXE")
+        assert "BIOS" in output
     with socket(machine, f"tail/{off}", Cray_Console_Lines="1") as opened:
         last = str(opened.recv(LIMIT))
         assert last.count("\n") <= 1

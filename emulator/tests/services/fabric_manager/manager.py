@@ -31,11 +31,11 @@ class Manager(Service):
     def says_no(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and message of the error."""
         reply = self.ask(method, path, body)
-        told = reply.json()
-        assert reply.status >= 400, told
-        assert set(told) == {"message", "statusCode", "errorCode", "documentKind"}
-        assert told["statusCode"] == reply.status
-        return reply.status, told["message"]
+        refusal = reply.json()
+        assert reply.status >= 400, refusal
+        assert set(refusal) == {"message", "statusCode", "errorCode", "documentKind"}
+        assert refusal["statusCode"] == reply.status
+        return reply.status, refusal["message"]
 
     def port(self, nic: str) -> str:
         return self.fabric.plan.port_of[nic]
@@ -63,8 +63,8 @@ class Manager(Service):
         return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", body)
 
     def take(self, nic: str, policy: str) -> Any:
-        left = [link for link in self.links(nic) if link != policy]
-        return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", {"portPolicyLinks": left})
+        links = [link for link in self.links(nic) if link != policy]
+        return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", {"portPolicyLinks": links})
 
     def make_block(self, name: str, ranges: list[str], *nics: str) -> str:
         """Partition and block; the answer is the task's link."""

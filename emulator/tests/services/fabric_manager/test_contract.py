@@ -18,8 +18,8 @@ pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE}")
 
 
 def described() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(FILE.read_text())
-    return found
+    description: dict[str, Any] = yaml.safe_load(FILE.read_text())
+    return description
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -28,8 +28,8 @@ def validator(name: str) -> Draft202012Validator:
     for schema in schemas.values():
         for part in schema.pop("allOf", ()):
             schema["properties"] = {**schemas[part["$ref"].rpartition("/")[2]]["properties"], **schema["properties"]}
-    wanted = {**schemas[name], "additionalProperties": False, "components": {"schemas": schemas}}
-    return Draft202012Validator(wanted)
+    closed_schema = {**schemas[name], "additionalProperties": False, "components": {"schemas": schemas}}
+    return Draft202012Validator(closed_schema)
 
 
 def test_every_operation_is_there(manager: Manager) -> None:
@@ -59,6 +59,6 @@ def test_replies_are_as_described(manager: Manager) -> None:
     for name, links in replies.items():
         check = validator(name)
         for link in links:
-            told = manager.get(link)
-            assert [error.message for error in check.iter_errors(told)] == [], link
-            assert told.get("documentSelfLink", link) == link
+            document = manager.get(link)
+            assert [error.message for error in check.iter_errors(document)] == [], link
+            assert document.get("documentSelfLink", link) == link

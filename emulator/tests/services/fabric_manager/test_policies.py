@@ -118,13 +118,13 @@ def test_what_nobody_says() -> None:
 
 
 def test_ports_go_offline_as_sat_does_it(manager: Manager) -> None:
-    before = manager.links(ONE)
-    made = manager.send("POST", POLICIES, {"state": "OFFLINE", "documentSelfLink": "sat-offline-cassini-policy"})
+    links_before = manager.links(ONE)
+    policy = manager.send("POST", POLICIES, {"state": "OFFLINE", "documentSelfLink": "sat-offline-cassini-policy"})
     link = f"/fabric/ports/{manager.port(ONE)}"
-    manager.send("PATCH", link, {"portPolicyLinks": [made["documentSelfLink"]]})
+    manager.send("PATCH", link, {"portPolicyLinks": [policy["documentSelfLink"]]})
     manager.step(PUSHED)
     assert not manager.reaches(ONE, TWO)
-    manager.send("PATCH", link, {"portPolicyLinks": before})
+    manager.send("PATCH", link, {"portPolicyLinks": links_before})
     manager.step(PUSHED)
     assert manager.reaches(ONE, TWO)
 
@@ -142,13 +142,13 @@ def test_a_policy_may_be_there_twice(manager: Manager) -> None:
 
 
 def test_a_policy_that_is_not_there_is_refused(manager: Manager) -> None:
-    before = manager.links(ONE)
+    links_before = manager.links(ONE)
     for link in (f"{POLICIES}/nobody", "cassini-policy", "", f"{POLICIES}/"):
         status, message = manager.says_no(
-            "PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": [*before, link]}
+            "PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": [*links_before, link]}
         )
         assert (status, message) == (400, f"portPolicyLinks: no port policy {link}")
-    assert manager.links(ONE) == before
+    assert manager.links(ONE) == links_before
 
 
 def test_what_is_in_use_is_not_deleted(manager: Manager) -> None:
@@ -160,9 +160,9 @@ def test_what_is_in_use_is_not_deleted(manager: Manager) -> None:
     assert manager.says_no("DELETE", "/fabric/vlans/2") == (400, f"/fabric/vlans/2 is in use by {blue}")
     assert manager.says_no("DELETE", "/fabric/vlans/1")[0] == 400
     manager.send("DELETE", f"{POLICIES}/edge-policy")
-    for vlan, said in ((5, {"nativeVlanId": "/fabric/vlans/5"}), (6, {"allowedVlans": ["/fabric/vlans/6"]})):
+    for vlan, references in ((5, {"nativeVlanId": "/fabric/vlans/5"}), (6, {"allowedVlans": ["/fabric/vlans/6"]})):
         manager.send("POST", "/fabric/vlans", {"id": vlan})
-        manager.send("POST", POLICIES, {"documentSelfLink": f"only-{vlan}", **said})
+        manager.send("POST", POLICIES, {"documentSelfLink": f"only-{vlan}", **references})
         assert manager.says_no("DELETE", f"/fabric/vlans/{vlan}")[0] == 400
 
 
@@ -204,15 +204,15 @@ def test_drift_is_not_in_the_documents_and_stays_until_a_patch(manager: Manager)
     blue = manager.make_vlan(2, "blue")
     manager.give(ONE, blue)
     manager.step(PUSHED)
-    before = manager.get(f"/fabric/ports/{manager.port(ONE)}")
+    port_before = manager.get(f"/fabric/ports/{manager.port(ONE)}")
     manager.break_("port-drift", manager.port(ONE), native=1, allowed="1,2")
-    assert manager.get(f"/fabric/ports/{manager.port(ONE)}") == before
-    told = manager.fabric.describe(manager.port(ONE))
-    assert told is not None
-    assert (told["effective"]["native"], told["intended"]["native"]) == (1, 2)
+    assert manager.get(f"/fabric/ports/{manager.port(ONE)}") == port_before
+    description = manager.fabric.describe(manager.port(ONE))
+    assert description is not None
+    assert (description["effective"]["native"], description["intended"]["native"]) == (1, 2)
     manager.step(3600)
     assert manager.reaches(ONE, TWO)
-    manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": before["portPolicyLinks"]})
+    manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": port_before["portPolicyLinks"]})
     manager.step(PUSHED)
     assert not manager.reaches(ONE, TWO)
     assert manager.state(ONE).native == 2
@@ -276,15 +276,21 @@ def test_a_restart_keeps_documents_and_what_is_under_way(tmp_path: Path) -> None
     manager.give(THREE, blue)
     task = manager.make_block("blue", ["2000-2099"], ONE, THREE)
     documents = [manager.get(link) for link in (blue, "/fabric/vlans/2", f"/fabric/ports/{manager.port(THREE)}")]
-    again = Manager(reopen(manager.site))
-    assert [again.get(link) for link in (blue, "/fabric/vlans/2", f"/fabric/ports/{manager.port(THREE)}")] == documents
-    assert (again.state(ONE).native, again.state(TWO).native, again.state(THREE).native) == (2, 2, 1)
-    assert again.stage(task) == "CREATED"
-    again.step(PUSHED)
-    assert again.state(THREE).native == 2
-    assert again.stage(task) == "FINISHED"
-    assert again.state(THREE).vnis == ((2000, 2099),)
-    assert again.reaches(ONE, THREE)
-    more = again.send("POST", POLICIES, {"state": "OFFLINE"})
+    reopened_manager = Manager(reopen(manager.site))
+    assert [
+        reopened_manager.get(link) for link in (blue, "/fabric/vlans/2", f"/fabric/ports/{manager.port(THREE)}")
+    ] == documents
+    assert (
+        reopened_manager.state(ONE).native,
+        reopened_manager.state(TWO).native,
+        reopened_manager.state(THREE).native,
+    ) == (2, 2, 1)
+    assert reopened_manager.stage(task) == "CREATED"
+    reopened_manager.step(PUSHED)
+    assert reopened_manager.state(THREE).native == 2
+    assert reopened_manager.stage(task) == "FINISHED"
+    assert reopened_manager.state(THREE).vnis == ((2000, 2099),)
+    assert reopened_manager.reaches(ONE, THREE)
+    more = reopened_manager.send("POST", POLICIES, {"state": "OFFLINE"})
     assert more["documentVersion"] == 0
-    again.site.kept.close()
+    reopened_manager.site.kept.close()

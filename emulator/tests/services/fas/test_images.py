@@ -37,9 +37,9 @@ def test_an_image_comes_back_as_it_was_made(fas: Service) -> None:
     reply = fas.ask("POST", "/images", IMAGE)
     image = reply.json()["imageID"]
     assert (reply.status, list(reply.headers)) == (200, [("Location", f"../images/{image}")])
-    stored = IMAGE | {"imageID": image, "createTime": "2027-01-15T08:00:00Z", "semanticFirmwareVersion": "9.1.0"}
-    assert fas.get(f"/images/{image}") == stored
-    assert fas.get("/images") == {"images": [stored]}
+    expected = IMAGE | {"imageID": image, "createTime": "2027-01-15T08:00:00Z", "semanticFirmwareVersion": "9.1.0"}
+    assert fas.get(f"/images/{image}") == expected
+    assert fas.get("/images") == {"images": [expected]}
     assert fas.ask("PUT", f"/images/{image}", IMAGE | {"needManualReboot": True}).status == 200
     assert fas.get(f"/images/{image}")["needManualReboot"] is True
     assert fas.ask("PUT", f"/images/{SOMEBODY}", IMAGE).status == 201
@@ -146,10 +146,10 @@ def test_uploads(fas: Service) -> None:
 
 def test_what_the_machine_has_is_in_the_library_and_can_be_loaded_again(tiny: Site) -> None:
     fas = Service(tiny, "fas", "")
-    before = fas.get("/images")["images"]
-    assert {"BMC", "Node0.BIOS", "Node1.BIOS", "iLO 5", "System ROM"} <= {image["target"] for image in before}
-    for image in before:
+    images_before = fas.get("/images")["images"]
+    assert {"BMC", "Node0.BIOS", "Node1.BIOS", "iLO 5", "System ROM"} <= {image["target"] for image in images_before}
+    for image in images_before:
         assert fas.ask("DELETE", f"/images/{image['imageID']}").status == 204
     fas.ask("POST", "/loader/nexus")
     fas.step(30.0)
-    assert len(fas.get("/images")["images"]) == len(before)
+    assert len(fas.get("/images")["images"]) == len(images_before)

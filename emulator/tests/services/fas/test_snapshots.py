@@ -21,10 +21,10 @@ def test_a_snapshot_is_ready_after_a_while(fas: Service) -> None:
     assert (reply.status, reply.json(), list(reply.headers)) == (201, {"name": "a"}, [("Location", "../snapshots/a")])
     assert fas.get("/snapshots/a")["ready"] is False
     fas.step(5.0)
-    found = fas.get("/snapshots/a")
-    assert found["ready"] is True
-    assert found["parameters"] == {"name": "a", "inventoryHardwareFilter": {"manufacturer": "cray"}, **ONE}
-    (target,) = found["devices"][0]["targets"]
+    snapshot = fas.get("/snapshots/a")
+    assert snapshot["ready"] is True
+    assert snapshot["parameters"] == {"name": "a", "inventoryHardwareFilter": {"manufacturer": "cray"}, **ONE}
+    (target,) = snapshot["devices"][0]["targets"]
     assert (target["name"], target["firmwareVersion"]) == ("BMC", OLD)
     assert fas.get(f"/images/{target['imageID']}")["firmwareVersion"] == OLD
     assert fas.refused("POST", "/snapshots", {"name": "a"}) == (409, "Snapshot with same name already exists")

@@ -48,8 +48,8 @@ def test_hsm_hears_of_start_warning_and_death_at_checks(hbtd: Service, spy: Spy)
     names = ["x1c0s0b0n0", "x1c0s0b0n1"]
     assert spy.bodies(BULK) == [{"ComponentIDs": names, "State": "Ready", "Flag": "OK", "ExtendedInfo": about}]
     hbtd.step(15.0)
-    told = [(body["State"], body["Flag"], body["ExtendedInfo"]["Message"]) for body in spy.bodies(BULK)[1:]]
-    assert told == [
+    changes = [(body["State"], body["Flag"], body["ExtendedInfo"]["Message"]) for body in spy.bodies(BULK)[1:]]
+    assert changes == [
         ("Ready", "Warning", "Heartbeat stopped -- might be dead"),
         ("Standby", "Alert", "Heartbeat stopped -- declared dead"),
     ]
@@ -138,11 +138,11 @@ def test_go_reads_more_numbers_than_one_thinks(hbtd: Service, nid: str) -> None:
     ("method", "path"), [("POST", "/heartbeat"), ("POST", "/heartbeat/x0"), ("POST", "/hbstates"), ("PATCH", "/params")]
 )
 def test_garbage_is_refused_or_means_nothing(hbtd: Service, method: str, path: str) -> None:
-    before = hbtd.get("/params")
+    params_before = hbtd.get("/params")
     for body in GARBAGE:
         reply = hbtd.ask(method, path, body)
         assert reply.status == 400 or (reply.status == 200 and body in (b"null", GARBAGE[-1]))
-        assert hbtd.get("/params") == before
+        assert hbtd.get("/params") == params_before
 
 
 def test_states_are_told_as_asked(hbtd: Service) -> None:

@@ -31,8 +31,8 @@ def test_nothing_is_null(hmnfd: Service) -> None:
 
 
 def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
-    wanted = OLD | {"Enabled": True, "Roles": ["Compute"], "SubRoles": ["UAN"], "SoftwareStatus": ["AdminDown"]}
-    reply = hmnfd.ask("POST", "/v1/subscribe", wanted | {"Url": "http://HOST/Path"})
+    expected = OLD | {"Enabled": True, "Roles": ["Compute"], "SubRoles": ["UAN"], "SoftwareStatus": ["AdminDown"]}
+    reply = hmnfd.ask("POST", "/v1/subscribe", expected | {"Url": "http://HOST/Path"})
     assert (reply.status, list(reply.headers)) == (200, [("Connection", "close")])
     assert listed(hmnfd) == [
         {
@@ -48,7 +48,7 @@ def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
             "Url": "http://host/path",
         }
     ]
-    assert hmnfd.refused("POST", "/v1/subscribe", wanted)[1] == "Subscription exists, cannot modify in POST operation"
+    assert hmnfd.refused("POST", "/v1/subscribe", expected)[1] == "Subscription exists, cannot modify in POST operation"
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_the_new_form_by_node_and_agent(hmnfd: Service) -> None:
     assert hmnfd.refused("POST", AGENT, NEW)[1] == "Subscription exists, cannot modify in POST operation"
     assert hmnfd.ask("POST", f"/v2/subscriptions/{NODE}/agents/other", NEW).status == 200
     assert hmnfd.ask("PATCH", AGENT, NEW | {"States": ["Off"]}).status == 204
-    found = hmnfd.get(f"/v2/subscriptions/{NODE.upper()}")["SubscriptionList"]
-    assert {one["SubscriberAgent"]: one["States"] for one in found} == {"agent": ["off"], "other": ["ready"]}
+    subscriptions = hmnfd.get(f"/v2/subscriptions/{NODE.upper()}")["SubscriptionList"]
+    assert {one["SubscriberAgent"]: one["States"] for one in subscriptions} == {"agent": ["off"], "other": ["ready"]}
     assert hmnfd.ask("DELETE", AGENT).status == 204
     assert hmnfd.refused("DELETE", AGENT) == (400, "No matching subscription for DELETE")
     assert hmnfd.ask("DELETE", f"/v2/subscriptions/{NODE}/agents").status == 204
@@ -111,13 +111,13 @@ def test_the_new_form_by_node_and_agent(hmnfd: Service) -> None:
     ],
 )
 def test_garbage_changes_nothing(hmnfd: Service, method: str, path: str) -> None:
-    before = hmnfd.get("/v1/params")
+    params_before = hmnfd.get("/v1/params")
     for body in GARBAGE:
         reply = hmnfd.ask(method, path, body)
         assert reply.status in (200, 204, 400, 500)
         assert reply.status != 500 or path == "/v1/scn"
         assert listed(hmnfd) == []
-        assert hmnfd.get("/v1/params") == before
+        assert hmnfd.get("/v1/params") == params_before
 
 
 @pytest.mark.parametrize("agent", ["a#svc", "#", "svc", "a.b", "ü", "x#hs.on"])
@@ -147,17 +147,17 @@ def test_an_empty_machine_subscribes_nowhere_and_one_with_hardware_once(tmp_path
     spy = Spy(site)
     site.step(30.0)
     assert len(spy.bodies("/hsm/v2/Subscriptions/SCN")) == 1
-    again = reopen(site)
-    spy = Spy(again)
-    again.step(30.0)
+    reopened_site = reopen(site)
+    spy = Spy(reopened_site)
+    reopened_site.step(30.0)
     assert spy.bodies("/hsm/v2/Subscriptions/SCN") == []
-    again.kept.close()
+    reopened_site.kept.close()
 
 
 def test_parameters(hmnfd: Service) -> None:
     assert hmnfd.ask("PATCH", "/v1/params", {"scn_max_cache": 7, "SM_url": "http://x"}).status == 200
-    found = hmnfd.get("/v2/params")
-    assert (found["Scn_max_cache"], found["SM_url"]) == (7, "http://x")
+    params = hmnfd.get("/v2/params")
+    assert (params["Scn_max_cache"], params["SM_url"]) == (7, "http://x")
     assert hmnfd.refused("PATCH", "/v1/params", {"Port": 1, "Scn_in_url": "u", "Debug": 9}) == (
         400,
         "Parameter 'port' can't be changed in PATCH operation; "

@@ -86,8 +86,8 @@ class Ims(Service):
         return "\n".join(text for one in pod.containers for _, text in cluster.log("ims", pod.name, one.name))
 
     def touch(self, job_id: str, path: str = "/mnt/image/complete", content: Any = "") -> None:
-        told = content if isinstance(content, str) else json.dumps(content)
-        self.site.context.cluster.touch("ims", self.pod(job_id).name, "sshd", path, told)
+        text = content if isinstance(content, str) else json.dumps(content)
+        self.site.context.cluster.touch("ims", self.pod(job_id).name, "sshd", path, text)
 
     def manifest(self, image_id: str, version: str = "/v3") -> dict[str, Any]:
         link = self.get(f"{version}/images/{image_id}")["link"]
@@ -112,8 +112,8 @@ class Ims(Service):
         self.s3.put("boot-images", f"{key}/rootfs", data)
         link = {"type": "s3", "path": f"s3://boot-images/{key}/rootfs"}
         usual = {"version": "1.0", "artifacts": [{"type": kind, "md5": sum_of(data), "link": link}]}
-        told = body if isinstance(body, bytes) else json.dumps(usual if body is None else body).encode()
-        etag = self.s3.put("boot-images", f"{key}/manifest.json", told)
+        manifest_bytes = body if isinstance(body, bytes) else json.dumps(usual if body is None else body).encode()
+        etag = self.s3.put("boot-images", f"{key}/manifest.json", manifest_bytes)
         return {"type": "s3", "path": f"s3://boot-images/{key}/manifest.json", "etag": etag}
 
 

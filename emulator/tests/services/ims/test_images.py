@@ -89,8 +89,8 @@ def test_a_link_is_set_once(ims: Ims) -> None:
     image, link = new(ims)["id"], ims.new_manifest("one")
     assert ims.do("PATCH", f"/v3/images/{image}", {"link": link})["link"] == link
     assert ims.do("PATCH", f"/v2/images/{image}", {"link": link})["link"] == link
-    other = ims.new_manifest("two")
-    assert ims.refused("PATCH", f"/v3/images/{image}", {"arch": "aarch64", "link": other})[0] == 409
+    second_manifest = ims.new_manifest("two")
+    assert ims.refused("PATCH", f"/v3/images/{image}", {"arch": "aarch64", "link": second_manifest})[0] == 409
     assert ims.get(f"/v3/images/{image}")["link"] == link
     assert ims.get(f"/v3/images/{image}")["arch"] == "aarch64", "what stood before the link has come about"
 
@@ -186,15 +186,15 @@ def test_v2_trips_over_a_manifest_that_is_gone(ims: Ims) -> None:
 
 
 def test_v2_deletes_all_until_the_service_restarts(ims: Ims) -> None:
-    before = ims.get("/v2/images")
+    images_before = ims.get("/v2/images")
     ims.do("DELETE", "/v2/images?cascade=false", status=204)
-    made = new(ims)
-    assert ims.get("/v3/images") == [made]
+    image = new(ims)
+    assert ims.get("/v3/images") == [image]
     ims = ims.again()
-    assert ims.get("/v3/images") == [made], "the emulator's own restart is none of the service's"
+    assert ims.get("/v3/images") == [image], "the emulator's own restart is none of the service's"
     ims.break_("service-restart", "ims", seconds=5)
     ims.step(6)
-    assert ims.get("/v3/images") == before
+    assert ims.get("/v3/images") == images_before
 
 
 def test_v3_puts_an_image_away_and_brings_it_back(ims: Ims) -> None:
@@ -208,19 +208,19 @@ def test_v3_puts_an_image_away_and_brings_it_back(ims: Ims) -> None:
     assert ims.find(image["link"]["path"]) is None
     deleted = ims.get(f"/v3/deleted/images/{image['id']}")
     assert ims.get("/v3/deleted/images") == [deleted]
-    there = f"s3://boot-images/deleted/{image['id']}"
-    assert deleted["link"] == {"path": f"{there}/deleted_manifest.json", "type": "s3", "etag": ""}
+    deleted_prefix = f"s3://boot-images/deleted/{image['id']}"
+    assert deleted["link"] == {"path": f"{deleted_prefix}/deleted_manifest.json", "type": "s3", "etag": ""}
     assert {name: deleted[name] for name in ("id", "name", "arch", "metadata", "created")} == {
         name: image[name] for name in ("id", "name", "arch", "metadata", "created")
     }
     assert deleted["deleted"] == "2027-01-15T08:01:00"
-    told = json.loads(ims.object(deleted["link"]["path"]))
-    assert told["created"] == "2027-01-15 08:01:00"
-    assert [one["type"] for one in told["artifacts"]] == [
+    manifest = json.loads(ims.object(deleted["link"]["path"]))
+    assert manifest["created"] == "2027-01-15 08:01:00"
+    assert [one["type"] for one in manifest["artifacts"]] == [
         *(one["type"] for one in whole["artifacts"]),
         "application/vnd.cray.image.manifest",
     ]
-    assert ims.find(f"{there}/rootfs") is not None
+    assert ims.find(f"{deleted_prefix}/rootfs") is not None
     ims.do("PATCH", f"/v3/deleted/images/{image['id']}", {"operation": "undelete"}, 204)
     assert ims.get(path) == image
     assert ims.manifest(image["id"]) == whole
@@ -236,32 +236,32 @@ def test_what_kind_a_file_is_survives(ims: Ims) -> None:
     def media() -> str:
         return ims.s3._ask("HEAD", "boot-images", key).media
 
-    before = media()
-    assert before.startswith("text/plain")
+    media_before = media()
+    assert media_before.startswith("text/plain")
     ims.do("DELETE", f"/v3/images/{image['id']}", status=204)
     ims.do("PATCH", "/v3/deleted/images", {"operation": "undelete"}, 204)
-    assert media() == before
+    assert media() == media_before
 
 
 def test_all_of_them(ims: Ims) -> None:
-    before = ims.get("/v3/images")
+    images_before = ims.get("/v3/images")
     ims.do("DELETE", "/v3/images", status=204)
     assert ims.get("/v3/images") == []
-    assert len(ims.get("/v3/deleted/images")) == len(before)
+    assert len(ims.get("/v3/deleted/images")) == len(images_before)
     ims = ims.again()
     ims.do("PATCH", "/v3/deleted/images", {"operation": "undelete"}, 204)
-    assert ims.get("/v3/images") == before
+    assert ims.get("/v3/images") == images_before
 
 
 def test_the_deleted_go_for_good(ims: Ims) -> None:
-    one, *others = ims.get("/v3/images")
+    one, *other_images = ims.get("/v3/images")
     ims.do("DELETE", "/v3/images", status=204)
     ims.do("DELETE", f"/v3/deleted/images/{one['id']}", status=204)
     assert ims.find(f"s3://boot-images/deleted/{one['id']}/rootfs") is None
     assert ims.refused("GET", f"/v3/deleted/images/{one['id']}") == (404, UNKNOWN)
     ims.do("DELETE", "/v3/deleted/images", status=204)
     assert ims.get("/v3/deleted/images") == []
-    assert [other for other in others if ims.find(f"s3://boot-images/deleted/{other['id']}/rootfs")] == []
+    assert [image for image in other_images if ims.find(f"s3://boot-images/deleted/{image['id']}/rootfs")] == []
 
 
 def test_an_entry_without_a_sum_does_not_come_back(ims: Ims) -> None:

@@ -26,9 +26,13 @@ def archive(ims: Ims, key: str = "r.tgz") -> dict[str, str]:
 def test_a_recipe(ims: Ims) -> None:
     assert ims.recipe()["name"].startswith("cray-shasta-csm-sles15sp5-barebones")
     pairs = [{"key": "a", "value": "b"}]
-    made = recipe(ims, template_dictionary=pairs, require_dkms="no", link=archive(ims))
-    assert (made["template_dictionary"], made["require_dkms"], made["arch"]) == (pairs, False, "x86_64")
-    assert made == ims.get(f"/v2/recipes/{made['id']}") == ims.get("/recipes")[-1]
+    recipe_record = recipe(ims, template_dictionary=pairs, require_dkms="no", link=archive(ims))
+    assert (recipe_record["template_dictionary"], recipe_record["require_dkms"], recipe_record["arch"]) == (
+        pairs,
+        False,
+        "x86_64",
+    )
+    assert recipe_record == ims.get(f"/v2/recipes/{recipe_record['id']}") == ims.get("/recipes")[-1]
     assert recipe(ims)["template_dictionary"] == []
     assert recipe(ims, recipe_type="packer", linux_distribution="centos7")["link"] is None
 
@@ -72,45 +76,45 @@ def test_the_real_one_trips_over_a_link_that_another_recipe_has(ims: Ims) -> Non
 
 @pytest.mark.parametrize("where", ["one", "all"])
 def test_a_recipe_goes_and_comes_back(ims: Ims, where: str) -> None:
-    made = ims.recipe()
-    tail = f"/{made['id']}" if where == "one" else ""
+    recipe = ims.recipe()
+    tail = f"/{recipe['id']}" if where == "one" else ""
     ims.do("DELETE", f"/v3/recipes{tail}", status=204)
-    assert ims.ask("GET", f"/v3/recipes/{made['id']}").status == 404
-    assert ims.find(made["link"]["path"]) is None
-    deleted = ims.get(f"/v3/deleted/recipes/{made['id']}")
+    assert ims.ask("GET", f"/v3/recipes/{recipe['id']}").status == 404
+    assert ims.find(recipe["link"]["path"]) is None
+    deleted = ims.get(f"/v3/deleted/recipes/{recipe['id']}")
     assert deleted in ims.get("/v3/deleted/recipes")
-    assert deleted["link"]["path"] == made["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")
+    assert deleted["link"]["path"] == recipe["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")
     ims.do("PATCH", f"/v3/deleted/recipes{tail}", {"operation": "undelete"}, 204)
-    assert ims.get(f"/v3/recipes/{made['id']}") == made
-    assert ims.find(made["link"]["path"]) is not None
+    assert ims.get(f"/v3/recipes/{recipe['id']}") == recipe
+    assert ims.find(recipe["link"]["path"]) is not None
     assert ims.get("/v3/deleted/recipes") == []
 
 
 @pytest.mark.parametrize("where", ["one", "all"])
 def test_a_recipe_goes_for_good(ims: Ims, where: str) -> None:
-    made = ims.recipe()
-    tail = f"/{made['id']}" if where == "one" else ""
+    recipe = ims.recipe()
+    tail = f"/{recipe['id']}" if where == "one" else ""
     ims.do("DELETE", f"/v3/recipes{tail}", status=204)
     ims.do("DELETE", f"/v3/deleted/recipes{tail}", status=204)
-    assert ims.find(made["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")) is None
-    assert ims.ask("GET", f"/v3/deleted/recipes/{made['id']}").status == 404
+    assert ims.find(recipe["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")) is None
+    assert ims.ask("GET", f"/v3/deleted/recipes/{recipe['id']}").status == 404
 
 
 @pytest.mark.parametrize(("query", "stays"), [("", False), ("?cascade=no", True)])
 def test_v2_deletes_recipes(ims: Ims, query: str, *, stays: bool) -> None:
-    made = ims.recipe()
-    ims.do("DELETE", f"/v2/recipes/{made['id']}{query}", status=204)
-    assert (ims.find(made["link"]["path"]) is not None) is stays
+    recipe = ims.recipe()
+    ims.do("DELETE", f"/v2/recipes/{recipe['id']}{query}", status=204)
+    assert (ims.find(recipe["link"]["path"]) is not None) is stays
     ims.do("DELETE", f"/v2/recipes{query}", status=204)
     assert ims.get("/v3/recipes") == ims.get("/v3/deleted/recipes") == []
 
 
 def test_a_recipe_whose_archive_is_gone_cannot_come_back(ims: Ims) -> None:
-    made = ims.recipe()
-    ims.do("DELETE", f"/v3/recipes/{made['id']}", status=204)
+    recipe = ims.recipe()
+    ims.do("DELETE", f"/v3/recipes/{recipe['id']}", status=204)
     key = ims.get("/v3/deleted/recipes")[0]["link"]["path"].removeprefix("s3://ims/")
     ims.s3.delete("ims", key)
-    for tail in ("", f"/{made['id']}"):
+    for tail in ("", f"/{recipe['id']}"):
         assert ims.refused("PATCH", f"/v3/deleted/recipes{tail}", {"operation": "undelete"})[0] == 422
     assert ims.get("/v3/recipes") == []
 
@@ -126,18 +130,18 @@ def test_keys(ims: Ims) -> None:
 @pytest.mark.parametrize("where", ["one", "all"])
 def test_a_key_goes_and_comes_back(ims: Ims, where: str) -> None:
     key = ims.key()
-    known = ims.get(f"/v3/public-keys/{key}")
+    key_record = ims.get(f"/v3/public-keys/{key}")
     tail = f"/{key}" if where == "one" else ""
     ims.do("DELETE", f"/v3/public-keys{tail}", status=204)
     assert ims.get("/v3/public-keys") == []
-    assert ims.get(f"/v3/deleted/public-keys/{key}") == {**known, "deleted": "2027-01-15T08:00:00"}
+    assert ims.get(f"/v3/deleted/public-keys/{key}") == {**key_record, "deleted": "2027-01-15T08:00:00"}
     ims.do("PATCH", f"/v3/deleted/public-keys{tail}", {"operation": "undelete"}, 204)
-    assert ims.get("/v3/public-keys") == [known]
+    assert ims.get("/v3/public-keys") == [key_record]
     ims.do("DELETE", f"/v3/public-keys{tail}", status=204)
     ims.do("DELETE", f"/v3/deleted/public-keys{tail}", status=204)
     assert ims.get("/v3/deleted/public-keys") == []
-    other = ims.key()
-    ims.do("DELETE", f"/v2/public-keys{'/' + other if tail else ''}", status=204)
+    other_key = ims.key()
+    ims.do("DELETE", f"/v2/public-keys{'/' + other_key if tail else ''}", status=204)
     assert ims.get("/v3/public-keys") == ims.get("/v3/deleted/public-keys") == []
 
 

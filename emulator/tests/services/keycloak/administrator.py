@@ -31,10 +31,10 @@ def ask_of(site: Site, base: str = HERE) -> Ask:
         path, _, query = path.partition("?")
         pairs = tuple(parse_qsl(query))
         reply = site.ask("keycloak", Call(method, f"/keycloak{path}", pairs, lower, body, "192.0.2.1", base))
-        shown = {name.lower(): value for name, value in reply.headers}
+        reply_headers = {name.lower(): value for name, value in reply.headers}
         if reply.media:
-            shown["content-type"] = reply.media
-        return reply.status, shown, reply.body
+            reply_headers["content-type"] = reply.media
+        return reply.status, reply_headers, reply.body
 
     return ask
 

@@ -44,11 +44,11 @@ class Visitor:
         return self.post(f"{OIDC}/token", headers, **form)
 
     def log_in(self, username: str = "admin", **more: str) -> dict[str, Any]:
-        told = {"grant_type": "password", "client_id": "shasta", "username": username}
-        reply = self.token(**{**told, "password": self.passwords[username], **more})
+        form = {"grant_type": "password", "client_id": "shasta", "username": username}
+        reply = self.token(**{**form, "password": self.passwords[username], **more})
         assert reply.status == 200, reply.body
-        found: dict[str, Any] = reply.json()
-        return found
+        tokens: dict[str, Any] = reply.json()
+        return tokens
 
     def side(self, switch: str, body: Any = None) -> Reply:
         return self.site.mesh.ask("keycloak", "POST", f"/side/{switch}", {} if body is None else body)
@@ -56,8 +56,8 @@ class Visitor:
 
 def claims(token: str, part: int = 1) -> dict[str, Any]:
     text = token.split(".")[part]
-    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return found
+    payload: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    return payload
 
 
 def error(reply: Reply) -> tuple[int, str, str]:
@@ -68,9 +68,9 @@ def error(reply: Reply) -> tuple[int, str, str]:
 @pytest.fixture(scope="module")
 def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """Shared, since keys take their time: for tests that leave the realm as it was."""
-    kept = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
-    yield Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), kept))
-    kept.close()
+    state_file = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
+    yield Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    state_file.close()
 
 
 @pytest.fixture

@@ -39,12 +39,12 @@ def pair(both: tuple[Ask, Ask], visitor: Visitor) -> tuple[Administrator, Admini
 
 def _masked(answer: Answer, *, ordered: bool = True) -> Any:
     status, headers, body = answer
-    shown = {name: headers[name] for name in SHOWN if name in headers}
+    chosen_headers = {name: headers[name] for name in SHOWN if name in headers}
     where = _ID.sub("an id", headers.get("location", ""))
     if not body:
-        return status, shown, where, ""
-    found = json.loads(_ID.sub("an id", re.sub(r'"createdTimestamp":\d{13}', '"createdTimestamp":0', body.decode())))
-    return status, shown, where, found if ordered else sorted(found, key=lambda one: one["name"])
+        return status, chosen_headers, where, ""
+    document = json.loads(_ID.sub("an id", re.sub(r'"createdTimestamp":\d{13}', '"createdTimestamp":0', body.decode())))
+    return status, chosen_headers, where, document if ordered else sorted(document, key=lambda one: one["name"])
 
 
 @pytest.mark.parametrize(
@@ -184,11 +184,11 @@ def test_a_group_from_the_beginning_to_the_end(
 ) -> None:
     def token(ask: Ask, username: str) -> Any:
         form = {"grant_type": "password", "username": username, "password": visitor.passwords[username]}
-        status, headers, told = _compared(
+        status, headers, status_body = _compared(
             ask("POST", f"{OIDC}/token", urlencode({**form, "client_id": "shasta"}).encode(), FORM)
         )
-        access = told["access_token"]
-        return status, headers, {**told, "access_token": {**access, "groups": sorted(access["groups"])}}
+        access = status_body["access_token"]
+        return status, headers, {**status_body, "access_token": {**access, "groups": sorted(access["groups"])}}
 
     for method, path, body in _STORY:
         if method == "token":

@@ -29,8 +29,8 @@ def make_red(admin: Administrator) -> None:
 
 def said_of(visitor: Visitor, username: str) -> tuple[list[str], bool]:
     """The groups of a new token, and whether it is one of a tenant's administrator."""
-    told = claims(visitor.log_in(username)["access_token"])
-    return told.get("groups", []), "tenant-admin" in told["realm_access"]["roles"]
+    token_claims = claims(visitor.log_in(username)["access_token"])
+    return token_claims.get("groups", []), "tenant-admin" in token_claims["realm_access"]["roles"]
 
 
 def test_what_comes_with_the_machine(alone: Visitor, admin: Administrator) -> None:
@@ -53,13 +53,13 @@ def test_somebody_becomes_a_tenant_s_administrator(alone: Visitor, admin: Admini
 
 
 def test_tokens_that_are_refreshed_and_userinfo_say_it_too(alone: Visitor, admin: Administrator) -> None:
-    before = alone.log_in("user", scope="openid")
+    tokens = alone.log_in("user", scope="openid")
     make_red(admin)
-    refreshed = alone.token(grant_type="refresh_token", client_id="shasta", refresh_token=before["refresh_token"])
+    refreshed = alone.token(grant_type="refresh_token", client_id="shasta", refresh_token=tokens["refresh_token"])
     assert claims(refreshed.json()["access_token"])["groups"] == [RED]
     where = "/keycloak/realms/shasta/protocol/openid-connect/userinfo"
-    told = alone.get(where, {"authorization": f"Bearer {before['access_token']}"}).json()
-    assert told["groups"] == [RED]
+    userinfo = alone.get(where, {"authorization": f"Bearer {tokens['access_token']}"}).json()
+    assert userinfo["groups"] == [RED]
 
 
 def test_who_leaves_loses_the_role_of_the_group(alone: Visitor, admin: Administrator) -> None:
@@ -74,20 +74,20 @@ def test_a_group_that_goes_takes_its_members_along(alone: Visitor, admin: Admini
     assert admin.ask("DELETE", f"groups/<group {RED}>")[0] == 204
     assert said_of(alone, "user") == ([], False)
     assert admin.ask("POST", "groups", {"name": RED})[0] == 201
-    again = admin.get(f"groups?search={RED}")[0]
-    assert again["id"] != first
-    assert admin.names(f"groups/{again['id']}/members") == []
+    group = admin.get(f"groups?search={RED}")[0]
+    assert group["id"] != first
+    assert admin.names(f"groups/{group['id']}/members") == []
 
 
 def test_it_is_there_after_a_restart(alone: Visitor, admin: Administrator) -> None:
     make_red(admin)
     assert admin.ask("DELETE", "groups/<group green>")[0] == 204
     groups = admin.get("groups?briefRepresentation=false")
-    again = reopen(alone.site)
-    assert administrator(again).get("groups?briefRepresentation=false") == groups
-    assert said_of(Visitor(again), "user") == ([RED], True)
-    assert said_of(Visitor(again), "gus") == ([], False)
-    again.kept.close()
+    reopened_site = reopen(alone.site)
+    assert administrator(reopened_site).get("groups?briefRepresentation=false") == groups
+    assert said_of(Visitor(reopened_site), "user") == ([RED], True)
+    assert said_of(Visitor(reopened_site), "gus") == ([], False)
+    reopened_site.kept.close()
 
 
 def test_the_second_group_of_a_name_is_refused(admin: Administrator) -> None:
@@ -106,13 +106,13 @@ def test_a_new_group_is_where_the_answer_says(admin: Administrator) -> None:
 )
 def test_garbage_changes_nothing(visitor: Visitor, garbage: bytes) -> None:
     admin = administrator(visitor.site)
-    before = admin.get("groups?briefRepresentation=false")
+    groups_before = admin.get("groups?briefRepresentation=false")
     media = {**admin.headers, "content-type": "application/json"}
     blue = admin.get("groups?search=blue&exact=true")[0]["id"]
     for path in ("groups", f"groups/{blue}/role-mappings/realm"):
         status, _, _ = ask_of(visitor.site)("POST", f"{ADMIN}/{path}", garbage, media)
         assert status >= 400 or garbage == b"[]"
-    assert admin.get("groups?briefRepresentation=false") == before
+    assert admin.get("groups?briefRepresentation=false") == groups_before
 
 
 def test_a_name_that_utf_8_does_not_have(alone: Visitor, admin: Administrator) -> None:
@@ -131,10 +131,10 @@ def test_only_tokens_of_master_are_taken(visitor: Visitor) -> None:
     unknown = (401, {"error": "HTTP 401 Unauthorized"})
     assert _refused(visitor, "") == unknown
     assert _refused(visitor, visitor.log_in()["refresh_token"]) == unknown
-    told = json.loads(administrator(visitor.site).logged_in[2])
-    assert _refused(visitor, told["refresh_token"]) == unknown
+    tokens = json.loads(administrator(visitor.site).logged_in[2])
+    assert _refused(visitor, tokens["refresh_token"]) == unknown
     assert _refused(visitor, visitor.log_in("admin")["access_token"]) == (403, {"error": "HTTP 403 Forbidden"})
-    forged = visitor.side("mint", {**claims(told["access_token"]), "exp": time.time() + 60}).json()["token"]
+    forged = visitor.side("mint", {**claims(tokens["access_token"]), "exp": time.time() + 60}).json()["token"]
     assert _refused(visitor, forged) == unknown
 
 

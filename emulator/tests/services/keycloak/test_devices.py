@@ -33,26 +33,26 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 def _begin(visitor: Visitor, **form: str) -> dict[str, Any]:
     reply = visitor.post(f"{OIDC}/auth/device", client_id="shasta", **form)
     assert reply.status == 200
-    found: dict[str, Any] = reply.json()
-    return found
+    device: dict[str, Any] = reply.json()
+    return device
 
 
-def _poll(visitor: Visitor, begun: dict[str, Any]) -> Any:
-    return visitor.token(grant_type=DEVICE_CODE, client_id="shasta", device_code=begun["device_code"])
+def _poll(visitor: Visitor, device: dict[str, Any]) -> Any:
+    return visitor.token(grant_type=DEVICE_CODE, client_id="shasta", device_code=device["device_code"])
 
 
 def _action(page: bytes) -> str:
-    found = re.search(r'<form[^>]*action="([^"]+)"', page.decode())
-    assert found
-    return html.unescape(found[1])
+    match = re.search(r'<form[^>]*action="([^"]+)"', page.decode())
+    assert match
+    return html.unescape(match[1])
 
 
 def _hidden(page: bytes) -> dict[str, str]:
     return dict(re.findall(r'<input[^>]*type="hidden"[^>]*name="([^"]*)"[^>]*value="([^"]*)"', page.decode()))
 
 
-def _decide(visitor: Visitor, begun: dict[str, Any], username: str, button: str) -> bytes:
-    page = visitor.get(f"{REALM}/device?user_code={begun['user_code']}").body
+def _decide(visitor: Visitor, device: dict[str, Any], username: str, button: str) -> bytes:
+    page = visitor.get(f"{REALM}/device?user_code={device['user_code']}").body
     login = {"username": username, "password": visitor.passwords[username], "credentialId": ""}
     page = visitor.post(_action(page), **login).body
     assert b"Grant Access to shasta" in page
@@ -60,62 +60,66 @@ def _decide(visitor: Visitor, begun: dict[str, Any], username: str, button: str)
 
 
 def test_what_a_device_is_told(visitor: Visitor) -> None:
-    begun = _begin(visitor)
-    assert re.fullmatch("[A-Z]{4}-[A-Z]{4}", begun["user_code"])
-    assert begun["verification_uri"] == "https://localhost:8443/keycloak/realms/shasta/device"
-    assert begun["verification_uri_complete"] == f"{begun['verification_uri']}?user_code={begun['user_code']}"
-    assert (begun["expires_in"], begun["interval"]) == (600, 5)
+    device = _begin(visitor)
+    assert re.fullmatch("[A-Z]{4}-[A-Z]{4}", device["user_code"])
+    assert device["verification_uri"] == "https://localhost:8443/keycloak/realms/shasta/device"
+    assert device["verification_uri_complete"] == f"{device['verification_uri']}?user_code={device['user_code']}"
+    assert (device["expires_in"], device["interval"]) == (600, 5)
 
 
 def test_pending_slow_down_and_granted(visitor: Visitor, wall: Wall) -> None:
-    begun = _begin(visitor, scope="openid")
-    assert error(_poll(visitor, begun)) == (
+    device = _begin(visitor, scope="openid")
+    assert error(_poll(visitor, device)) == (
         400,
         "authorization_pending",
         "The authorization request is still pending",
     )
     wall.now += 1
-    assert error(_poll(visitor, begun)) == (400, "slow_down", "Slow down")
-    assert b"Device Login Successful" in _decide(visitor, begun, "bea", "accept")
+    assert error(_poll(visitor, device)) == (400, "slow_down", "Slow down")
+    assert b"Device Login Successful" in _decide(visitor, device, "bea", "accept")
     wall.now += 6
-    answer = _poll(visitor, begun).json()
-    said = claims(answer["access_token"])
-    assert (said["preferred_username"], said["azp"], said["scope"]) == ("bea", "shasta", "openid profile email")
-    assert said["jti"].startswith("onrtdg:")
-    assert said["auth_time"] == int(wall.now)
+    answer = _poll(visitor, device).json()
+    token_claims = claims(answer["access_token"])
+    assert (token_claims["preferred_username"], token_claims["azp"], token_claims["scope"]) == (
+        "bea",
+        "shasta",
+        "openid profile email",
+    )
+    assert token_claims["jti"].startswith("onrtdg:")
+    assert token_claims["auth_time"] == int(wall.now)
     assert "refresh_token" in answer
     wall.now += 6
-    assert error(_poll(visitor, begun)) == (400, "invalid_grant", "Device code not valid")
+    assert error(_poll(visitor, device)) == (400, "invalid_grant", "Device code not valid")
 
 
 def test_denied(visitor: Visitor, wall: Wall) -> None:
-    begun = _begin(visitor)
-    assert b"Consent denied" in _decide(visitor, begun, "user", "cancel")
+    device = _begin(visitor)
+    assert b"Consent denied" in _decide(visitor, device, "user", "cancel")
     for _ in range(2):
-        assert error(_poll(visitor, begun)) == (400, "access_denied", "The end user denied the authorization request")
+        assert error(_poll(visitor, device)) == (400, "access_denied", "The end user denied the authorization request")
         wall.now += 6
 
 
 def test_expired(visitor: Visitor, wall: Wall) -> None:
-    begun = _begin(visitor)
+    device = _begin(visitor)
     wall.now += 601
-    assert error(_poll(visitor, begun)) == (400, "expired_token", "Device code is expired")
-    page = visitor.get(f"{REALM}/device?user_code={begun['user_code']}").body
+    assert error(_poll(visitor, device)) == (400, "expired_token", "Device code is expired")
+    page = visitor.get(f"{REALM}/device?user_code={device['user_code']}").body
     assert b"The code has expired" in page
 
 
 def test_the_code_may_be_typed(visitor: Visitor) -> None:
-    begun = _begin(visitor)
+    device = _begin(visitor)
     page = visitor.get(f"{REALM}/device").body
-    typed = begun["user_code"].lower().replace("-", " ")
+    typed = device["user_code"].lower().replace("-", " ")
     assert b"Sign in to your account" in visitor.post(_action(page), device_user_code=typed).body
     wrong = visitor.post(_action(page), device_user_code="ZZZZ-ZZZZ").body
     assert b"Invalid code, please try again." in wrong
 
 
 def test_a_wrong_password_is_asked_for_again(visitor: Visitor) -> None:
-    begun = _begin(visitor)
-    page = visitor.get(f"{REALM}/device?user_code={begun['user_code']}").body
+    device = _begin(visitor)
+    page = visitor.get(f"{REALM}/device?user_code={device['user_code']}").body
     odd = '"><script>alert(1)</script>'
     page = visitor.post(_action(page), username=odd, password=odd).body
     assert b"Invalid username or password." in page
@@ -125,27 +129,27 @@ def test_a_wrong_password_is_asked_for_again(visitor: Visitor) -> None:
 
 
 def test_nobody_decides_without_logging_in(visitor: Visitor) -> None:
-    begun = _begin(visitor)
-    for code in ("", begun["user_code"], begun["device_code"], "x"):
+    device = _begin(visitor)
+    for code in ("", device["user_code"], device["device_code"], "x"):
         page = visitor.post(f"{REALM}/login-actions/consent", code=code, accept="Yes").body
         assert b"Invalid code" in page
-    assert error(_poll(visitor, begun))[1] == "authorization_pending"
+    assert error(_poll(visitor, device))[1] == "authorization_pending"
 
 
 def test_a_decision_is_made_once(visitor: Visitor, wall: Wall) -> None:
-    begun = _begin(visitor)
-    _decide(visitor, begun, "bea", "cancel")
-    page = visitor.get(f"{REALM}/device?user_code={begun['user_code']}").body
+    device = _begin(visitor)
+    _decide(visitor, device, "bea", "cancel")
+    page = visitor.get(f"{REALM}/device?user_code={device['user_code']}").body
     assert b"Invalid code" in page
-    assert error(_poll(visitor, begun))[1] == "access_denied"
+    assert error(_poll(visitor, device))[1] == "access_denied"
 
 
 def test_who_may_not_begin(visitor: Visitor) -> None:
     begin = f"{OIDC}/auth/device"
     wrong = (401, "invalid_client", "Invalid client or Invalid client credentials")
     assert error(visitor.post(begin)) == wrong
-    named = {"client_id": "wlm-client", "client_secret": visitor.secrets["wlm-client"]}
-    assert error(visitor.post(begin, **named))[:2] == (400, "unauthorized_client")
+    credentials = {"client_id": "wlm-client", "client_secret": visitor.secrets["wlm-client"]}
+    assert error(visitor.post(begin, **credentials))[:2] == (400, "unauthorized_client")
 
 
 @pytest.mark.parametrize("code", ["", "x", "\0", "\u2603"])
@@ -160,10 +164,10 @@ def test_devices_are_forgotten_when_there_are_too_many_or_keycloak_restarts(
     alone: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "MOST", 2)
-    begun = [_begin(alone) for _ in range(3)]
-    assert error(_poll(alone, begun[0]))[1] == "invalid_grant"
-    assert error(_poll(alone, begun[2]))[1] == "authorization_pending"
+    device_logins = [_begin(alone) for _ in range(3)]
+    assert error(_poll(alone, device_logins[0]))[1] == "invalid_grant"
+    assert error(_poll(alone, device_logins[2]))[1] == "authorization_pending"
     forget = alone.site.services["keycloak"].restarted
     assert forget
     forget()
-    assert error(_poll(alone, begun[2]))[1] == "invalid_grant"
+    assert error(_poll(alone, device_logins[2]))[1] == "invalid_grant"

@@ -26,9 +26,9 @@ INVALID = (401, 'Bearer realm="shasta", error="invalid_token", error_description
 def test_the_realm_and_its_discovery_document(visitor: Visitor) -> None:
     realm = visitor.get(REALM).json()
     assert (realm["realm"], realm["token-service"]) == ("shasta", f"{BASE}/realms/shasta/protocol/openid-connect")
-    found = visitor.get(f"{REALM}/.well-known/openid-configuration").json()
-    assert found["issuer"] == f"{BASE}/realms/shasta"
-    for name, url in found.items():
+    document = visitor.get(f"{REALM}/.well-known/openid-configuration").json()
+    assert document["issuer"] == f"{BASE}/realms/shasta"
+    for name, url in document.items():
         if name.endswith(("_endpoint", "_uri")):
             path = "/keycloak" + url.removeprefix(BASE)
             assert visitor.get(path).status != 404, name
@@ -41,7 +41,7 @@ def test_a_slash_at_the_end_does_not_matter(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "problem"),
     [
         ("/keycloak/realms/shasta/zzz", "HTTP 404 Not Found"),
         (f"{OIDC}/zzz", "HTTP 404 Not Found"),
@@ -52,9 +52,9 @@ def test_a_slash_at_the_end_does_not_matter(visitor: Visitor) -> None:
         ("/keycloak/admin/realms/shasta/clients", "Unable to find matching target resource method"),
     ],
 )
-def test_what_is_not_there(visitor: Visitor, path: str, told: str) -> None:
+def test_what_is_not_there(visitor: Visitor, path: str, problem: str) -> None:
     reply = visitor.get(path)
-    assert (reply.status, reply.json()) == (404, {"error": told})
+    assert (reply.status, reply.json()) == (404, {"error": problem})
 
 
 def test_methods_that_are_not_there(visitor: Visitor) -> None:
@@ -117,9 +117,9 @@ def test_logging_out_ends_the_session(visitor: Visitor) -> None:
     assert visitor.post(f"{OIDC}/logout", **form).status == 204
     assert visitor.post(f"{OIDC}/logout", **form).status == 204
     assert error(visitor.token(grant_type="refresh_token", **form)) == (400, "invalid_grant", "Session not active")
-    told = 'error="invalid_token", error_description="user_session_not_found"'
+    challenge = 'error="invalid_token", error_description="user_session_not_found"'
     reply = visitor.get(f"{OIDC}/userinfo", _bearer(answer["access_token"]))
-    assert _challenge(reply) == (401, f'Bearer realm="shasta", {told}')
+    assert _challenge(reply) == (401, f'Bearer realm="shasta", {challenge}')
     garbage = visitor.post(f"{OIDC}/logout", client_id="shasta", refresh_token=GARBAGE)
     assert error(garbage) == (400, "invalid_grant", "Invalid refresh token")
     assert visitor.get(f"{OIDC}/logout").status == 200
@@ -137,10 +137,10 @@ def test_revoking(visitor: Visitor) -> None:
     assert error(visitor.post(where, client_id="shasta", token=GARBAGE)) == (200, "invalid_token", "Invalid token")
     assert error(visitor.post(where, client_id="shasta")) == (400, "invalid_request", "Token not provided")
     assert error(visitor.post(where, token=GARBAGE))[:2] == (401, "invalid_client")
-    other = visitor.log_in()["refresh_token"]
+    other_token = visitor.log_in()["refresh_token"]
     mallory = {"client_id": "wlm-client", "client_secret": visitor.secrets["wlm-client"]}
-    assert error(visitor.post(where, **mallory, token=other)) == (400, "invalid_request", "Unmatching clients")
-    assert visitor.token(grant_type="refresh_token", client_id="shasta", refresh_token=other).status == 200
+    assert error(visitor.post(where, **mallory, token=other_token)) == (400, "invalid_request", "Unmatching clients")
+    assert visitor.token(grant_type="refresh_token", client_id="shasta", refresh_token=other_token).status == 200
 
 
 def test_introspection_is_for_those_a_token_is_meant_for(visitor: Visitor) -> None:
@@ -150,8 +150,8 @@ def test_introspection_is_for_those_a_token_is_meant_for(visitor: Visitor) -> No
     def caller(name: str) -> dict[str, str]:
         return {"client_id": name, "client_secret": visitor.secrets[name]}
 
-    told = visitor.post(where, **caller("system-slingshot-client"), token=token).json()
-    assert told == {
+    introspection = visitor.post(where, **caller("system-slingshot-client"), token=token).json()
+    assert introspection == {
         **claims(token),
         "client_id": "shasta",
         "username": "slingshot-admin",

@@ -46,16 +46,30 @@ def test_a_password_gives_tokens(visitor: Visitor) -> None:
 
 def test_what_an_access_token_says(visitor: Visitor) -> None:
     token = visitor.log_in("bea")["access_token"]
-    said = claims(token)
-    assert abs(said["iat"] - time.time()) < 5
-    assert said["exp"] - said["iat"] == YEAR
-    assert said["iss"] == f"{BASE}/realms/shasta"
-    assert said["aud"] == ["shasta", "account"]
-    assert (said["typ"], said["azp"], said["scope"], said["acr"]) == ("Bearer", "shasta", "profile email", "1")
-    assert (said["preferred_username"], said["name"], said["groups"]) == ("bea", "Bea Blue", ["blue"])
-    assert said["realm_access"]["roles"] == ["default-roles-shasta", "blue", "offline_access", "uma_authorization"]
-    assert said["resource_access"]["shasta"]["roles"] == ["admin"]
-    assert said["jti"].startswith("onrtro:")
+    token_claims = claims(token)
+    assert abs(token_claims["iat"] - time.time()) < 5
+    assert token_claims["exp"] - token_claims["iat"] == YEAR
+    assert token_claims["iss"] == f"{BASE}/realms/shasta"
+    assert token_claims["aud"] == ["shasta", "account"]
+    assert (token_claims["typ"], token_claims["azp"], token_claims["scope"], token_claims["acr"]) == (
+        "Bearer",
+        "shasta",
+        "profile email",
+        "1",
+    )
+    assert (token_claims["preferred_username"], token_claims["name"], token_claims["groups"]) == (
+        "bea",
+        "Bea Blue",
+        ["blue"],
+    )
+    assert token_claims["realm_access"]["roles"] == [
+        "default-roles-shasta",
+        "blue",
+        "offline_access",
+        "uma_authorization",
+    ]
+    assert token_claims["resource_access"]["shasta"]["roles"] == ["admin"]
+    assert token_claims["jti"].startswith("onrtro:")
     header = claims(token, 0)
     assert (header["alg"], header["typ"]) == ("RS256", "JWT")
 
@@ -72,18 +86,18 @@ def test_tokens_verify_with_the_published_keys(visitor: Visitor) -> None:
 def test_openid_adds_an_identity(visitor: Visitor) -> None:
     answer = visitor.log_in(scope="openid")
     assert answer["scope"] == "openid profile email"
-    said = claims(answer["id_token"])
-    assert (said["typ"], said["aud"], said["sid"]) == ("ID", "shasta", answer["session_state"])
+    identity = claims(answer["id_token"])
+    assert (identity["typ"], identity["aud"], identity["sid"]) == ("ID", "shasta", answer["session_state"])
 
 
 def test_roles_of_the_slingshot_client_and_of_tenants(visitor: Visitor) -> None:
-    said = claims(visitor.log_in("slingshot-admin")["access_token"])
-    assert said["resource_access"]["system-slingshot-client"]["roles"] == ["slingshot-admin"]
-    assert "shasta" in said["aud"]
-    said = claims(visitor.log_in("blue-admin")["access_token"])
-    assert "tenant-admin" in said["realm_access"]["roles"]
-    assert said["groups"] == ["vcluster-blue-tenant-admin"]
-    assert "shasta" not in said["resource_access"]
+    token_claims = claims(visitor.log_in("slingshot-admin")["access_token"])
+    assert token_claims["resource_access"]["system-slingshot-client"]["roles"] == ["slingshot-admin"]
+    assert "shasta" in token_claims["aud"]
+    token_claims = claims(visitor.log_in("blue-admin")["access_token"])
+    assert "tenant-admin" in token_claims["realm_access"]["roles"]
+    assert token_claims["groups"] == ["vcluster-blue-tenant-admin"]
+    assert "shasta" not in token_claims["resource_access"]
 
 
 def test_the_client_may_be_named_by_http_basic(visitor: Visitor) -> None:
@@ -97,8 +111,8 @@ def test_the_client_may_be_named_by_http_basic(visitor: Visitor) -> None:
 
 def test_stray_fields_are_ignored(visitor: Visitor) -> None:
     assert visitor.log_in(client_secret="", foo="bar", x="")
-    told = {"client_secret": visitor.secrets["wlm-client"]}
-    assert visitor.log_in(**told)
+    credentials = {"client_secret": visitor.secrets["wlm-client"]}
+    assert visitor.log_in(**credentials)
 
 
 def test_usernames_are_taken_in_any_case_and_passwords_are_not(visitor: Visitor) -> None:
@@ -108,7 +122,7 @@ def test_usernames_are_taken_in_any_case_and_passwords_are_not(visitor: Visitor)
 
 
 @pytest.mark.parametrize(
-    ("form", "wanted"),
+    ("form", "refusal"),
     [
         ({}, (400, "invalid_request", "Missing form parameter: grant_type")),
         ({"client_id": "shasta"}, (400, "invalid_request", "Missing form parameter: grant_type")),
@@ -146,8 +160,8 @@ def test_usernames_are_taken_in_any_case_and_passwords_are_not(visitor: Visitor)
         ),
     ],
 )
-def test_what_is_refused(visitor: Visitor, form: dict[str, str], wanted: tuple[int, str, str]) -> None:
-    assert error(visitor.token(**form)) == wanted
+def test_what_is_refused(visitor: Visitor, form: dict[str, str], refusal: tuple[int, str, str]) -> None:
+    assert error(visitor.token(**form)) == refusal
 
 
 @pytest.mark.parametrize("username", ["admin", "nobody", "", "ad\0min", "\u2603", "service-account-admin-client"])
@@ -203,10 +217,10 @@ def test_a_service_account(visitor: Visitor) -> None:
             "not-before-policy",
             "scope",
         ]
-        said = claims(answer["access_token"])
-        assert said["resource_access"]["shasta"]["roles"] == [role]
-        assert said["preferred_username"] == f"service-account-{name}"
-        assert "sid" not in said
+        token_claims = claims(answer["access_token"])
+        assert token_claims["resource_access"]["shasta"]["roles"] == [role]
+        assert token_claims["preferred_username"] == f"service-account-{name}"
+        assert "sid" not in token_claims
         assert visitor.token(_basic(name, visitor.secrets[name]), **form).status == 200
     reply = visitor.token(grant_type="password", client_id="wlm-client", client_secret=visitor.secrets["wlm-client"])
     assert error(reply) == (400, "unauthorized_client", "Client not allowed for direct access grants")
@@ -231,8 +245,8 @@ def test_what_is_no_refresh_token_of_this_client(visitor: Visitor) -> None:
     invalid = (400, "invalid_grant", "Invalid refresh token")
     assert error(visitor.token(**form, refresh_token=answer["access_token"])) == invalid
     assert error(visitor.token(**form, refresh_token=answer["refresh_token"][:-2])) == invalid
-    other = {"client_id": "admin-client", "client_secret": visitor.secrets["admin-client"]}
-    assert error(visitor.token(**{**form, **other}, refresh_token=answer["refresh_token"])) == (
+    other_client = {"client_id": "admin-client", "client_secret": visitor.secrets["admin-client"]}
+    assert error(visitor.token(**{**form, **other_client}, refresh_token=answer["refresh_token"])) == (
         400,
         "invalid_grant",
         "Invalid refresh token. Token client and authorized client don't match",
@@ -274,16 +288,16 @@ def test_settings_that_make_no_sense(visitor: Visitor, wrong: dict[str, object])
 
 
 def test_sessions_and_keys_survive_a_restart(tmp_path: Path) -> None:
-    kept = StateFile(tmp_path / "s")
-    first = Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), kept))
+    state_file = StateFile(tmp_path / "s")
+    first = Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     answer = first.log_in()
     first.site.keep()
-    again = Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), kept))
+    reopened_visitor = Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     form = {"grant_type": "refresh_token", "client_id": "shasta", "refresh_token": answer["refresh_token"]}
-    reply = again.token(**form)
+    reply = reopened_visitor.token(**form)
     assert reply.status == 200
     assert claims(reply.json()["access_token"], 0)["kid"] == claims(answer["access_token"], 0)["kid"]
-    kept.close()
+    state_file.close()
 
 
 def test_the_oldest_sessions_end_when_there_are_too_many(alone: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,18 +310,18 @@ def test_the_oldest_sessions_end_when_there_are_too_many(alone: Visitor, monkeyp
 
 def test_rotation(alone: Visitor) -> None:
     old = claims(alone.log_in()["access_token"], 0)["kid"]
-    told = alone.side("rotate").json()
-    assert told["keys"] == [old, told["active"]]
-    assert claims(alone.log_in()["access_token"], 0)["kid"] == told["active"]
+    rotation = alone.side("rotate").json()
+    assert rotation["keys"] == [old, rotation["active"]]
+    assert claims(alone.log_in()["access_token"], 0)["kid"] == rotation["active"]
 
     def published() -> list[str]:
         return [key["kid"] for key in alone.get(f"{OIDC}/certs").json()["keys"] if key["use"] == "sig"]
 
-    assert published() == [old, told["active"]]
-    assert alone.side("drop", {"kid": told["active"]}).status == 409
+    assert published() == [old, rotation["active"]]
+    assert alone.side("drop", {"kid": rotation["active"]}).status == 409
     assert alone.side("drop", {"kid": "nope"}).status == 409
     assert alone.side("drop", {"kid": old}).status == 200
-    assert published() == [told["active"]]
+    assert published() == [rotation["active"]]
 
 
 def test_the_side_channel_is_for_the_mesh_alone(visitor: Visitor) -> None:

@@ -67,7 +67,7 @@ def _realm(visitor: Visitor) -> dict[str, Any]:
             "realm": [{"name": role} for role in roles],
             "client": {"shasta": [{"name": "admin"}, {"name": "user"}], CLIENT: [{"name": "slingshot-admin"}]},
         },
-        "groups": [{"name": name, "realmRoles": list(given)} for name, given in groups_given.items()],
+        "groups": [{"name": name, "realmRoles": list(realm_roles)} for name, realm_roles in groups_given.items()],
         "clients": [
             {"clientId": "shasta", **public, "attributes": device, "protocolMappers": mappers},
             {"clientId": CLIENT, **secret, "standardFlowEnabled": False, "protocolMappers": mappers},
@@ -106,8 +106,8 @@ def _ask_real(method: str, path: str, body: bytes, headers: Mapping[str, str]) -
     except urllib.error.HTTPError as error:
         reply = error
     with reply:
-        shown = {name.lower(): value.replace(NAME, "shasta") for name, value in reply.headers.items()}
-        return reply.status, shown, reply.read().replace(NAME.encode(), b"shasta")
+        reply_headers = {name.lower(): value.replace(NAME, "shasta") for name, value in reply.headers.items()}
+        return reply.status, reply_headers, reply.read().replace(NAME.encode(), b"shasta")
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def test_another_slot_is_left_alone(tiny_hsm: Hsm) -> None:
 
 
 @pytest.fixture
-def told(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
+def changes(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
     """What subscribers are told of."""
     found: list[tuple[Sequence[str], Mapping[str, Any]]] = []
     monkeypatch.setattr(
@@ -135,14 +135,14 @@ def told(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[
     return found
 
 
-def test_who_is_told_of_a_change(tiny_hsm: Hsm, told: list[tuple[Sequence[str], Mapping[str, Any]]]) -> None:
+def test_who_is_told_of_a_change(tiny_hsm: Hsm, changes: list[tuple[Sequence[str], Mapping[str, Any]]]) -> None:
     order(tiny_hsm, DOWN, "On")
-    assert told[0] == ([DOWN], {"State": "On", "Flag": "OK"})
-    told.clear()
+    assert changes[0] == ([DOWN], {"State": "On", "Flag": "OK"})
+    changes.clear()
     bulk = f"{COMPONENTS}/BulkEnabled"
     tiny_hsm.done("PATCH", bulk, {"ComponentIDs": [UP, DOWN], "Enabled": True})
-    assert told == []
+    assert changes == []
     tiny_hsm.done("PATCH", f"{COMPONENTS}/{UP}/Enabled", {"Enabled": True})
-    assert told == [([UP], {"Enabled": True})]
+    assert changes == [([UP], {"Enabled": True})]
     tiny_hsm.done("PATCH", f"{COMPONENTS}/{UP}/FlagOnly", {"Flag": "Alert"})
-    assert len(told) == 1
+    assert len(changes) == 1

@@ -16,7 +16,7 @@ URL = "http://127.0.0.1:1/hear"
 
 
 @pytest.fixture
-def heard(hsm: Hsm) -> list[tuple[str, Any]]:
+def posts(hsm: Hsm) -> list[tuple[str, Any]]:
     """What was sent, in order."""
     sent: list[tuple[str, Any]] = []
     object.__setattr__(hsm.site.context, "post", lambda url, body: sent.append((url, body)))
@@ -28,13 +28,13 @@ def subscribe(hsm: Hsm, subscriber: str = "me@x", url: str = URL, **triggers: An
     return int(hsm.done("POST", SCN, body).json()["ID"])
 
 
-def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, heard: list[tuple[str, Any]]) -> None:
+def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     subscribe(hsm, States=["on"])
     subscribe(hsm, "other", "http://127.0.0.1:2/", States=["Off"])
     hsm.make(A, B)
-    heard.clear()
+    posts.clear()
     hsm.done("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": [A, B], "State": "On"})
-    assert heard == [(URL, {"Components": [A, B], "Flag": "OK", "State": "On"})]
+    assert posts == [(URL, {"Components": [A, B], "Flag": "OK", "State": "On"})]
 
 
 @pytest.mark.parametrize(
@@ -51,38 +51,38 @@ def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, heard: list[tuple[s
     ],
 )
 def test_every_other_trigger(
-    hsm: Hsm, heard: list[tuple[str, Any]], triggers: Any, path: str, change: Any, payload: Any
+    hsm: Hsm, posts: list[tuple[str, Any]], triggers: Any, path: str, change: Any, payload: Any
 ) -> None:
     subscribe(hsm, **triggers)
     hsm.make(A)
-    heard.clear()
+    posts.clear()
     hsm.done("PATCH", f"{COMPONENTS}/{A}/{path}", change)
-    assert heard == [(URL, {"Components": [A], **payload})]
+    assert posts == [(URL, {"Components": [A], **payload})]
 
 
-def test_a_url_hears_it_once_however_often_it_subscribed(hsm: Hsm, heard: list[tuple[str, Any]]) -> None:
+def test_a_url_hears_it_once_however_often_it_subscribed(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     subscribe(hsm, "one", States=["On"])
     subscribe(hsm, "two", States=["On", "Off"])
     hsm.make(A)
-    heard.clear()
+    posts.clear()
     hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
-    assert len(heard) == 1
+    assert len(posts) == 1
 
 
-def test_what_was_unsubscribed_is_heard_no_more(hsm: Hsm, heard: list[tuple[str, Any]]) -> None:
+def test_what_was_unsubscribed_is_heard_no_more(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     number = subscribe(hsm, States=["On", "Off"])
     hsm.make(A)
-    heard.clear()
+    posts.clear()
     hsm.done("PATCH", f"{SCN}/{number}", {"Op": "Remove", "States": ["On"]})
     hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
-    assert heard == []
+    assert posts == []
     hsm.done("DELETE", f"{SCN}/{number}")
     hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "Off"})
-    assert heard == []
+    assert posts == []
 
 
 def test_services_of_the_cluster_are_told_directly(
-    hsm: Hsm, heard: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
+    hsm: Hsm, posts: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hsm.make(A)
     subscribe(hsm, url="http://cray-hmnfd/hmi/v1/scn", States=["On"])
@@ -90,7 +90,7 @@ def test_services_of_the_cluster_are_told_directly(
     monkeypatch.setattr(type(hsm.site.context.mesh), "ask", lambda _, *args: asked.append(args))
     hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
     assert asked == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
-    assert heard == []
+    assert posts == []
 
 
 def test_subscriptions_are_stored_as_they_were_written(hsm: Hsm) -> None:
