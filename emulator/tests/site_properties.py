@@ -33,14 +33,14 @@ class Picture:
 
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
         """All that is on the tables, in order."""
-        told = {name: list(table.items()) for name, table in self.site.tables._tables.items() if name != "clock"}
-        return told | {"agenda": [(key, due) for key, due in told["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
+        tables = {name: list(table.items()) for name, table in self.site.tables._tables.items() if name != "clock"}
+        return tables | {"agenda": [(key, due) for key, due in tables["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
 
     def to_come(self) -> list[list[Any]]:
         return [due for due in self.table("agenda").values() if due[1].startswith(_OF_THE_MACHINE)]
 
     def due(self, kind: str) -> list[list[Any]]:
-        return [args for _, found, args in self.table("agenda").values() if found == kind]
+        return [args for _, name, args in self.table("agenda").values() if name == kind]
 
 
 def check_machine(picture: Picture) -> None:
@@ -63,33 +63,33 @@ def check_agenda(picture: Picture) -> None:
 
 
 def running(picture: Picture) -> list[str]:
-    return [key for key, found in picture.table("pcs.transitions").items() if found["status"] not in ENDED]
+    return [key for key, transition in picture.table("pcs.transitions").items() if transition["status"] not in ENDED]
 
 
-def check_reservations(picture: Picture, others: set[str]) -> None:
+def check_reservations(picture: Picture, reserved_by_others: set[str]) -> None:
     """Without a transition under way nothing is reserved but what others reserved."""
     if running(picture):
         return
     now = picture.clock.now()
-    for xname, found in picture.table("smd.reservations").items():
-        live = found["expires"] is None or found["expires"] > now
-        assert not live or found["key"] in others, f"{xname} stays reserved: {found}"
+    for xname, reservation in picture.table("smd.reservations").items():
+        live = reservation["expires"] is None or reservation["expires"] > now
+        assert not live or reservation["key"] in reserved_by_others, f"{xname} stays reserved: {reservation}"
 
 
-def check_successes(picture: Picture, seen: set[str]) -> None:
+def check_successes(picture: Picture, checked_transitions: set[str]) -> None:
     """Of transitions that ended since: whoever succeeded was in the state that was asked for, as a poll could see."""
     outcomes = picture.table("pcs.outcomes")
     for identity, transition in picture.table("pcs.transitions").items():
-        if identity in seen or transition["status"] not in ENDED:
+        if identity in checked_transitions or transition["status"] not in ENDED:
             continue
-        seen.add(identity)
+        checked_transitions.add(identity)
         if transition["deadline"] != 0 and transition["operation"] in WANTED:
             for task in outcomes[identity]:
                 if task["taskStatus"] == "succeeded":
                     _check_was(picture, task["xname"], WANTED[transition["operation"]], transition["created"])
 
 
-def _check_was(picture: Picture, xname: str, wanted: str, created: float) -> None:
+def _check_was(picture: Picture, xname: str, goal: str, created: float) -> None:
     part = picture.machine.part(xname)
     if part is None or part.type not in SWITCHED:
         return
@@ -103,7 +103,7 @@ def _check_was(picture: Picture, xname: str, wanted: str, created: float) -> Non
         states.add({"power-on": "off", "power-off": "on"}[late[0]] if late else picture.power.state(xname))
     elif late:
         states.add({"power-on": "off", "power-off": "on"}[late[0]])
-    assert wanted in states, f"{xname} was never {wanted}"
+    assert goal in states, f"{xname} was never {goal}"
 
 
 def check_locked(picture: Picture, locked: dict[str, int]) -> None:
@@ -120,8 +120,8 @@ def check_ready(picture: Picture, excused: set[str], quiet_until: float) -> None
     stopped = {line["target"]: moment(line) for line in picture.lines() if line["what"] == "boot-stage"}
     for part in picture.machine.parts("Node"):
         node = part.xname
-        told = components.get(node)
-        if told is None or told["State"] != "Ready" or node in excused or picture.boot.beating(node):
+        component = components.get(node)
+        if component is None or component["State"] != "Ready" or node in excused or picture.boot.beating(node):
             continue
         since = max(stopped[node], quiet_until)
         assert picture.clock.now() - since <= BEATS_NO_MORE, f"{node} is {picture.boot.stage(node)}, and Ready"

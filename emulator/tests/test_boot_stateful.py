@@ -68,9 +68,9 @@ class Boots(RuleBasedStateMachine):
     @rule(name=names)
     def drop_a_configuration(self, name: str) -> None:
         """Not while somebody is to have it."""
-        wanted = boot_truths.get(self.site, "cfs", f"/v3/components?config_name={name}")["components"]
+        users = boot_truths.get(self.site, "cfs", f"/v3/components?config_name={name}")["components"]
         reply = self.ask("cfs", "DELETE", f"/v3/configurations/{name}", {})
-        assert not (reply.ok and wanted), f"{wanted[0]['id']} desires {name}"
+        assert not (reply.ok and users), f"{users[0]['id']} desires {name}"
 
     @rule(name=names, members=nodes, configuration=st.none() | names)
     def put_a_template(self, name: str, members: list[str], configuration: str | None) -> None:
@@ -130,8 +130,8 @@ class Boots(RuleBasedStateMachine):
     def change_a_port(self, port: str, first: str | None) -> None:
         links = [f"/fabric/port-policies/{name}" for name in (first, "edge-policy") if name]
         if self._fabric("PATCH", f"/fabric/ports/{port}", {"portPolicyLinks": links}).ok:
-            told = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
-            assert told["portPolicyLinks"] == links
+            document = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
+            assert document["portPolicyLinks"] == links
 
     def _fabric(self, method: str, path: str, body: dict[str, Any]) -> Reply:
         self.changed = self.site.clock.now()
@@ -139,10 +139,12 @@ class Boots(RuleBasedStateMachine):
 
     @rule(port=st.sampled_from(PORTS), vlan=st.sampled_from(VLANS), online=st.booleans())
     def drift(self, port: str, vlan: int, online: bool) -> None:
-        before = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
+        document_before = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
         self._fault("port-drift", port, None, online=int(online), native=vlan, allowed=vlan)
         self.spoilt.add(port)
-        assert boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}") == before, "nobody told it"
+        assert boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}") == document_before, (
+            "nobody told it"
+        )
 
     @rule(kind=st.sampled_from(SWITCH_FAULTS), port=st.sampled_from(PORTS))
     def break_a_port(self, kind: str, port: str) -> None:

@@ -69,7 +69,7 @@ class Services(RuleBasedStateMachine):
 
     def ask(self, service: str, method: str, path: str, body: Any = None) -> Reply:
         path, _, query = path.partition("?")
-        pairs = tuple((name, value) for name, _, value in (each.partition("=") for each in query.split("&") if each))
+        pairs = tuple((name, value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair))
         data = b"" if body is None else json.dumps(body).encode()
         reply = self.site.ask(service, Call(method, path, pairs, {"content-type": "application/json"}, data, "::1"))
         if "json" in reply.media and reply.body:
@@ -80,14 +80,14 @@ class Services(RuleBasedStateMachine):
     def make_a_group(self, label: str, ids: list[str], exclusive: bool) -> None:
         """All of it or nothing."""
         body = {"label": label, "members": {"ids": ids}} | ({"exclusiveGroup": "x"} if exclusive else {})
-        before = self.picture.table("smd.groups")
+        groups_before = self.picture.table("smd.groups")
         doubled = self.smd_is_doubled()
         reply = self.ask("smd", "POST", "/hsm/v2/groups", body)
-        after = self.picture.table("smd.groups")
+        groups_after = self.picture.table("smd.groups")
         if reply.status == 201:
-            assert set(after[label]["members"]["ids"]) == set(ids)
+            assert set(groups_after[label]["members"]["ids"]) == set(ids)
         else:
-            assert after == before or doubled, reply.body
+            assert groups_after == groups_before or doubled, reply.body
 
     @rule(label=st.sampled_from("ab"), xname=st.sampled_from(PARTS), method=st.sampled_from(["POST", "DELETE"]))
     def change_a_group(self, label: str, xname: str, method: str) -> None:
@@ -110,10 +110,10 @@ class Services(RuleBasedStateMachine):
             elif what == "unlock":
                 self.locked.pop(xname, None)
 
-    @rule(ids=nodes, others=nodes, operation=st.sampled_from(["Force-Off", "Init", "On"]))
-    def power_what_is_locked(self, ids: list[str], others: list[str], operation: str) -> None:
+    @rule(ids=nodes, more_ids=nodes, operation=st.sampled_from(["Force-Off", "Init", "On"]))
+    def power_what_is_locked(self, ids: list[str], more_ids: list[str], operation: str) -> None:
         self.lock("lock", ids)
-        self.power(operation, others, None, False)
+        self.power(operation, more_ids, None, False)
         self.wait(20.0)
 
     def smd_is_doubled(self) -> bool:
@@ -125,15 +125,15 @@ class Services(RuleBasedStateMachine):
     def reserve(self, ids: list[str], minutes: int) -> None:
         body = {"ComponentIDs": ids, "ProcessingModel": "flexible", "ReservationDuration": minutes}
         reply = self.ask("smd", "POST", RESERVATIONS, body)
-        for got in (reply.json().get("Success") or ()) if reply.ok else ():
-            self.keys[got["ID"]] = got
-            self.all_keys.add(got["ReservationKey"])
+        for reservation in (reply.json().get("Success") or ()) if reply.ok else ():
+            self.keys[reservation["ID"]] = reservation
+            self.all_keys.add(reservation["ReservationKey"])
 
     @precondition(lambda self: bool(self.keys))
     @rule(which=st.integers(0, 9), what=st.sampled_from(["release", "renew"]))
     def use_a_reservation(self, which: int, what: str) -> None:
-        got = list(self.keys.values())[which % len(self.keys)]
-        keys = [{"ID": got["ID"], "Key": got["ReservationKey"]}]
+        reservation = list(self.keys.values())[which % len(self.keys)]
+        keys = [{"ID": reservation["ID"], "Key": reservation["ReservationKey"]}]
         self.ask("smd", "POST", f"{RESERVATIONS}/{what}", {"ReservationKeys": keys, "ProcessingModel": "flexible"})
 
     @rule(enabled=st.booleans(), ids=nodes)
@@ -149,20 +149,20 @@ class Services(RuleBasedStateMachine):
         operation=st.sampled_from(sorted(OPERATIONS)),
         ids=parts,
         deadline=st.sampled_from([None, 0, 1, 5]),
-        lent=st.booleans(),
+        with_deputy_key=st.booleans(),
     )
-    def power(self, operation: str, ids: list[str], deadline: int | None, lent: bool) -> None:
-        if lent:
+    def power(self, operation: str, ids: list[str], deadline: int | None, with_deputy_key: bool) -> None:
+        if with_deputy_key:
             # Who has a deputy key may act on what is locked.
             self.lent.update(ids)
-        location = [{"xname": xname} | self._deputy(xname, lent) for xname in ids]
+        location = [{"xname": xname} | self._deputy(xname, with_deputy_key) for xname in ids]
         body = {"operation": operation, "location": location, "taskDeadlineMinutes": deadline}
         reply = self.ask("pcs", "POST", "/v1/transitions", body)
         if reply.status == 200:
             self.transitions.append(reply.json()["transitionID"])
 
-    def _deputy(self, xname: str, lent: bool) -> dict[str, str]:
-        return {"deputyKey": self.keys[xname]["DeputyKey"]} if lent and xname in self.keys else {}
+    def _deputy(self, xname: str, with_deputy_key: bool) -> dict[str, str]:
+        return {"deputyKey": self.keys[xname]["DeputyKey"]} if with_deputy_key and xname in self.keys else {}
 
     @rule(
         operation=st.sampled_from(["On", "Off", "Soft-Restart", "Init"]),
@@ -197,9 +197,11 @@ class Services(RuleBasedStateMachine):
     def look_at_a_transition(self, which: int, method: str) -> None:
         reply = self.ask("pcs", method, f"/v1/transitions/{self.transitions[which % len(self.transitions)]}")
         if method == "GET" and reply.status == 200:
-            told = reply.json()
-            assert told["taskCounts"]["total"] == sum(n for name, n in told["taskCounts"].items() if name != "total")
-            assert told["taskCounts"]["total"] == len(told.get("tasks", ()))
+            record = reply.json()
+            assert record["taskCounts"]["total"] == sum(
+                n for name, n in record["taskCounts"].items() if name != "total"
+            )
+            assert record["taskCounts"]["total"] == len(record.get("tasks", ()))
 
     @rule(ids=parts, watts=st.sampled_from([0, 1, 350, 100_000]))
     def cap(self, ids: list[str], watts: int) -> None:

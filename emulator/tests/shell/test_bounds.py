@@ -124,8 +124,8 @@ def test_what_a_line_waits_for_is_not_its_work() -> None:
 
     async def use() -> None:
         budget = Budget()
-        asked = Exec(cast("Pod", None), "", [], False, busy, write, write)
-        streams = streams_of(asked, Typing(asked), budget)
+        execution = Exec(cast("Pod", None), "", [], False, busy, write, write)
+        streams = streams_of(execution, Typing(execution), budget)
         assert await streams.stdin.read() == "typed\n"
         await streams.out.write("a")
         budget.spend(2 * TICKS_BETWEEN_LOOKS)

@@ -146,7 +146,7 @@ def test_the_input_is_shared_by_the_commands_of_a_script() -> None:
 
 
 def test_what_is_written_stays_and_folders_are_seen() -> None:
-    written: dict[str, str] = {}
-    assert run("mkdir /tmp/d; cat /etc/hosts > /tmp/d/copy", written=written).code == 0
-    assert written["/tmp/d/copy"] == HOSTS  # noqa: S108
-    assert run("ls -a /tmp/d", written=written).out == ".\n..\ncopy\n"
+    files: dict[str, str] = {}
+    assert run("mkdir /tmp/d; cat /etc/hosts > /tmp/d/copy", file_contents=files).code == 0
+    assert files["/tmp/d/copy"] == HOSTS  # noqa: S108
+    assert run("ls -a /tmp/d", file_contents=files).out == ".\n..\ncopy\n"

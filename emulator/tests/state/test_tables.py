@@ -55,11 +55,11 @@ class ShelfLikeADict(RuleBasedStateMachine):
 
     @rule()
     def keep_and_open_again(self) -> None:
-        before = list(self.table.items())
+        items_before = list(self.table.items())
         self.keep()
         self.file.close()
         self.open()
-        assert sorted(self.table.items(), key=str) == sorted(before, key=str)
+        assert sorted(self.table.items(), key=str) == sorted(items_before, key=str)
 
     @invariant()
     def they_are_equal(self) -> None:
@@ -81,19 +81,19 @@ TestShelfLikeADict.settings = settings(max_examples=60, stateful_step_count=30, 
 
 def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
     table = RecordTable("s", {}, {})
-    kept: dict[str, str] = {}
+    stored: dict[str, str] = {}
 
     def keep() -> None:
         rows = table.take_changes()
         for _, key, value in rows:
-            kept.pop(key, None) if value is None else kept.update({key: value})
+            stored.pop(key, None) if value is None else stored.update({key: value})
 
     table["one"], table["two"] = 1, 2
     keep()
     del table["one"]
     table["one"] = 3
     keep()
-    assert list(table) == list(kept) == ["two", "one"]
+    assert list(table) == list(stored) == ["two", "one"]
 
 
 def test_and_also_when_the_write_failed_at_first() -> None:

@@ -193,8 +193,8 @@ def test_who_sends_one_request_behind_another_and_does_not_read_leaves_no_trace(
         async with asyncio.timeout(PATIENCE):
             await servers.stop()
         await asyncio.sleep(0.1)
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not left, "nobody waits for what does not come"
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not tasks, "nobody waits for what does not come"
         writer.close()
         listener.bound.close()
 

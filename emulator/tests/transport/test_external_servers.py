@@ -39,12 +39,12 @@ class Hook:
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
 
     def _handler(self, decide: Decide) -> type[BaseHTTPRequestHandler]:
-        heard = self.heard
+        requests = self.heard
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                requests.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(decide(body))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -76,8 +76,8 @@ def hooking(decide: Decide) -> Iterator[Hook]:
 
 def play(path: Path, scenario: Callable[[Running], Coroutine[Any, Any, None]]) -> None:
     async def run() -> None:
-        with closing(StateFile(path)) as kept:
-            await asyncio.wait_for(scenario(Running(kept, Wanted("tiny", speed=0.0), lambda *_: None)), 60)
+        with closing(StateFile(path)) as state_file:
+            await asyncio.wait_for(scenario(Running(state_file, Wanted("tiny", speed=0.0), lambda *_: None)), 60)
 
     asyncio.run(run())
 
@@ -90,8 +90,8 @@ async def ask(running: Running, method: str, path: str, body: Any = None) -> Rep
 
 async def create(running: Running, *hooks: dict[str, Any]) -> Reply:
     query = (("type", "Node"), ("role", "Compute"))
-    found = await running.answer_at("smd", Call("GET", "/hsm/v2/State/Components", query))
-    nodes = [found.json()["Components"][0]["ID"]]
+    reply = await running.answer_at("smd", Call("GET", "/hsm/v2/State/Components", query))
+    nodes = [reply.json()["Components"][0]["ID"]]
     spec = {
         "tenantname": "blue",
         "childnamespaces": ["slurm"],
@@ -113,8 +113,8 @@ def test_a_server_outside_refuses(tmp_path: Path) -> None:
         with hooking(lambda _: 418) as guard:
             reply = await create(running, guard.wish("CREATE"))
             assert reply.status == 403
-            said = f"Blocking call to 'guard' hook at url {guard.url} returned a non-200 response code: 418"
-            assert reply.json()["message"] == f'admission webhook "vtenant.kb.io" denied the request: {said}'
+            message = f"Blocking call to 'guard' hook at url {guard.url} returned a non-200 response code: 418"
+            assert reply.json()["message"] == f'admission webhook "vtenant.kb.io" denied the request: {message}'
             assert await state(running) == ""
             ((headers, body),) = guard.heard
             assert (headers["block"], headers["content-type"]) == ("true", "application/x-www-form-urlencoded")
@@ -154,12 +154,12 @@ def test_what_the_operator_changes_may_be_refused_too(tmp_path: Path) -> None:
 
 
 def test_while_it_thinks_others_are_answered_and_time_waits(tmp_path: Path) -> None:
-    thinking, done = threading.Event(), threading.Event()
+    thinking, finished = threading.Event(), threading.Event()
 
     def think(body: dict[str, Any]) -> int:
         if body["tenantspec"]["state"] == "Deploying":
             thinking.set()
-            done.wait(30)
+            finished.wait(30)
         return 200
 
     async def scenario(running: Running) -> None:
@@ -171,7 +171,7 @@ def test_while_it_thinks_others_are_answered_and_time_waits(tmp_path: Path) -> N
             assert (await running.answer_at("smd", Call("GET", "/hsm/v2/service/ready"))).status == 200
             assert running.site.clock.now() - begin <= 2
             assert not stepping.done()
-            done.set()
+            finished.set()
             await stepping
             assert running.site.clock.now() == begin + 3600
             assert guard.events() == [("CREATE", "New"), ("UPDATE", "Deploying"), ("UPDATE", "Deployed")]
@@ -184,9 +184,9 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
         loop = asyncio.get_running_loop()
 
         def look(_: dict[str, Any]) -> int:
-            asked = ask(running, "GET", TENANTS)
-            found = asyncio.run_coroutine_threadsafe(asked, loop).result(20)
-            return 200 if found.json()["items"] == [] else 500
+            coroutine = ask(running, "GET", TENANTS)
+            reply = asyncio.run_coroutine_threadsafe(coroutine, loop).result(20)
+            return 200 if reply.json()["items"] == [] else 500
 
         with hooking(look) as guard:
             assert (await create(running, guard.wish("CREATE"))).status == 201
@@ -195,7 +195,7 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("http://127.0.0.1:9/", "dial tcp: connect: connection refused"),
         ("http://192.0.2.1/", "dial tcp: lookup 192.0.2.1: the emulator talks to loopback only"),
@@ -203,12 +203,12 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
         ("", 'unsupported protocol scheme ""'),
     ],
 )
-def test_nobody_is_there(tmp_path: Path, url: str, said: str) -> None:
+def test_nobody_is_there(tmp_path: Path, url: str, message: str) -> None:
     async def scenario(running: Running) -> None:
         wish = {"name": "guard", "url": url, "blockingcall": True, "eventtypes": ["CREATE"]}
         reply = await create(running, wish)
         assert reply.status == 403
-        assert reply.json()["message"].endswith(f'denied the request: Post "{url}": {said}')
+        assert reply.json()["message"].endswith(f'denied the request: Post "{url}": {message}')
         assert await state(running) == ""
         assert (await create(running, {**wish, "blockingcall": False})).status == 201
 
@@ -259,10 +259,10 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bo
 
 def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "TIMEOUT", 60.0)
-    asked, never = threading.Event(), threading.Event()
+    consulted, never = threading.Event(), threading.Event()
 
     def wait(_: dict[str, Any]) -> int:
-        asked.set()
+        consulted.set()
         never.wait(60)
         return 200
 
@@ -270,7 +270,7 @@ def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.
         box = Webhooks()
         sending = asyncio.create_task(box.send_forever())
         box.post(hook.url, {})
-        assert await asyncio.to_thread(asked.wait, 30)
+        assert await asyncio.to_thread(consulted.wait, 30)
         sending.cancel()
 
     with hooking(wait) as hook:
@@ -286,12 +286,12 @@ class Moving(BaseHTTPRequestHandler):
     seen: ClassVar[list[tuple[str, str, bytes]]] = []
 
     def do_POST(self) -> None:
-        sent = self.rfile.read(int(self.headers.get("content-length", "0")))
-        self.seen.append((self.command, self.path, sent))
-        status, _, rest = self.path[1:].partition("/")
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        self.seen.append((self.command, self.path, body))
+        status, _, location = self.path[1:].partition("/")
         self.send_response(int(status))
-        if rest:
-            self.send_header("Location", f"/{rest}" if rest != "nowhere" else "http://192.0.2.1/")
+        if location:
+            self.send_header("Location", f"/{location}" if location != "nowhere" else "http://192.0.2.1/")
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -327,8 +327,8 @@ def moving() -> Iterator[str]:
 def test_a_redirect_is_followed(moving: str, path: str, status: int, methods: list[str]) -> None:
     assert send(question(moving + path), 20).status == status
     assert [method for method, _, _ in Moving.seen] == methods
-    assert {sent for method, _, sent in Moving.seen if method == "POST"} == {b"{}"}
-    assert {sent for method, _, sent in Moving.seen if method == "GET"} <= {b""}
+    assert {body for method, _, body in Moving.seen if method == "POST"} == {b"{}"}
+    assert {body for method, _, body in Moving.seen if method == "GET"} <= {b""}
 
 
 def test_redirects_come_to_an_end_and_lead_nowhere_else(moving: str) -> None:

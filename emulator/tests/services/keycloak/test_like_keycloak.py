@@ -124,26 +124,28 @@ Form = list[tuple[str, str]] | dict[str, str]
 def _compared(answer: Answer) -> tuple[int, dict[str, str], Any]:
     """Status, headers that matter, and the body; of a token only what kind of thing it says."""
     status, headers, body = answer
-    shown = {name: headers[name] for name in SHOWN if name in headers}
+    chosen_headers = {name: headers[name] for name in SHOWN if name in headers}
     try:
-        found = json.loads(body)
+        document = json.loads(body)
     except ValueError:
-        return status, shown, body if len(body) < 200 else "a page"
-    return status, shown, {name: _kind(name, value) for name, value in found.items()}
+        return status, chosen_headers, body if len(body) < 200 else "a page"
+    return status, chosen_headers, {name: _kind(name, value) for name, value in document.items()}
 
 
 def _kind(name: str, value: Any) -> Any:
     if name in ("access_token", "id_token", "refresh_token"):
-        said = json.loads(json.dumps(claims(value)).replace(NAME, "shasta"))
-        kept = ("typ", "azp", "acr", "name", "groups", "preferred_username", "email", "resource_access")
+        token_claims = json.loads(json.dumps(claims(value)).replace(NAME, "shasta"))
+        compared_names = ("typ", "azp", "acr", "name", "groups", "preferred_username", "email", "resource_access")
         return {
-            "claims": sorted(said),
+            "claims": sorted(token_claims),
             "alg": claims(value, 0)["alg"],
-            "for": sorted(said["aud"]) if isinstance(said.get("aud"), list) else said.get("aud"),
-            "lives": _about(said["exp"] - said["iat"]),
-            "scope": sorted(said.get("scope", "").split()),
-            "realm": sorted(said.get("realm_access", {}).get("roles", [])),
-            **{claim: said[claim] for claim in kept if claim in said},
+            "for": sorted(token_claims["aud"])
+            if isinstance(token_claims.get("aud"), list)
+            else token_claims.get("aud"),
+            "lives": _about(token_claims["exp"] - token_claims["iat"]),
+            "scope": sorted(token_claims.get("scope", "").split()),
+            "realm": sorted(token_claims.get("realm_access", {}).get("roles", [])),
+            **{claim: token_claims[claim] for claim in compared_names if claim in token_claims},
         }
     if name in ("session_state", "device_code", "user_code", "public_key", "sub", "jti", "sid"):
         return len(value)
@@ -169,15 +171,19 @@ def _flat(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 def _differences(ours: Any, real: Any) -> dict[str, Any]:
     """Where they differ, with what each of them has there."""
-    left, right = dict(_flat(ours)), dict(_flat(real))
-    places = sorted({*left, *right})
-    return {place: (left.get(place), right.get(place)) for place in places if left.get(place) != right.get(place)}
+    our_fields, real_fields = dict(_flat(ours)), dict(_flat(real))
+    places = sorted({*our_fields, *real_fields})
+    return {
+        place: (our_fields.get(place), real_fields.get(place))
+        for place in places
+        if our_fields.get(place) != real_fields.get(place)
+    }
 
 
 def _same(both: tuple[Ask, Ask], method: str, path: str, form: Form = (), headers: Any = ()) -> None:  # type: ignore[assignment]
     body = urlencode(form).encode()
-    sent = {**(FORM if method == "POST" else {}), **dict(headers)}
-    real, ours = (_compared(ask(method, path, body, sent)) for ask in both)
+    request_headers = {**(FORM if method == "POST" else {}), **dict(headers)}
+    real, ours = (_compared(ask(method, path, body, request_headers)) for ask in both)
     assert not _differences(ours, real)
 
 
@@ -237,9 +243,9 @@ def test_what_the_token_endpoint_refuses(both: tuple[Ask, Ask], form: Form, head
 @pytest.mark.parametrize("username", ["bea", "slingshot-admin"])
 def test_what_a_password_gives(both: tuple[Ask, Ask], visitor: Visitor, username: str, scope: str) -> None:
     form = {"grant_type": "password", "username": username, "password": visitor.passwords[username], "x": "stray"}
-    asked = {"scope": scope} if scope else {}
-    _same(both, "POST", f"{OIDC}/token", {**form, **asked, "client_id": "shasta"})
-    _same(both, "POST", f"{OIDC}/token", {**form, **asked}, _basic("shasta:"))
+    parameters = {"scope": scope} if scope else {}
+    _same(both, "POST", f"{OIDC}/token", {**form, **parameters, "client_id": "shasta"})
+    _same(both, "POST", f"{OIDC}/token", {**form, **parameters}, _basic("shasta:"))
 
 
 @pytest.mark.parametrize("scope", ["profile", "openid"])
@@ -264,8 +270,8 @@ def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: Visitor, scope: str
 
 def _tokens(ask: Ask, visitor: Visitor, **more: str) -> dict[str, Any]:
     form = {"grant_type": "password", "client_id": "shasta", "username": "bea", "password": visitor.passwords["bea"]}
-    found: dict[str, Any] = json.loads(ask("POST", f"{OIDC}/token", urlencode({**form, **more}).encode(), FORM)[2])
-    return found
+    tokens: dict[str, Any] = json.loads(ask("POST", f"{OIDC}/token", urlencode({**form, **more}).encode(), FORM)[2])
+    return tokens
 
 
 @pytest.mark.parametrize("scope", ["profile", "openid"])
@@ -276,24 +282,24 @@ def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: Visitor, scope: s
         answer = _tokens(ask, visitor, scope=scope)
         bearer = {"Authorization": f"Bearer {answer['access_token']}"}
         refresh = {"grant_type": "refresh_token", "refresh_token": answer["refresh_token"]}
-        mine, other = {"client_id": "shasta"}, {"client_id": CLIENT, "client_secret": visitor.secrets[CLIENT]}
+        mine, other_client = {"client_id": "shasta"}, {"client_id": CLIENT, "client_secret": visitor.secrets[CLIENT]}
         forms: list[tuple[str, str, dict[str, str], dict[str, str]]] = [
             ("POST", "token", {**refresh, **mine}, {}),
             ("POST", "token", {**refresh, **mine}, {}),
             ("POST", "token", {**refresh, **mine, "scope": "nope"}, {}),
-            ("POST", "token", {**refresh, **other}, {}),
+            ("POST", "token", {**refresh, **other_client}, {}),
             ("POST", "token", {**refresh, **mine, "refresh_token": answer["access_token"]}, {}),
             ("GET", "userinfo", {}, bearer),
             ("POST", "userinfo", {"access_token": answer["access_token"]}, {}),
             ("POST", "userinfo", {"access_token": "x"}, bearer),
             ("POST", "token/introspect", {**mine, "token": answer["access_token"]}, {}),
-            ("POST", "token/introspect", {**other, "token": answer["access_token"]}, {}),
-            ("POST", "token/introspect", {**other, "token": "x"}, {}),
-            ("POST", "token/introspect", other, {}),
+            ("POST", "token/introspect", {**other_client, "token": answer["access_token"]}, {}),
+            ("POST", "token/introspect", {**other_client, "token": "x"}, {}),
+            ("POST", "token/introspect", other_client, {}),
             ("POST", "revoke", {**mine, "token": "x"}, {}),
             ("POST", "revoke", mine, {}),
             ("POST", "revoke", {"token": "x"}, {}),
-            ("POST", "revoke", {**other, "token": answer["refresh_token"]}, {}),
+            ("POST", "revoke", {**other_client, "token": answer["refresh_token"]}, {}),
             ("POST", "revoke", {**mine, "token": answer["access_token"]}, {}),
             ("GET", "userinfo", {}, bearer),
             ("POST", "token", {**refresh, **mine}, {}),
@@ -358,8 +364,8 @@ def test_a_device_begins(both: tuple[Ask, Ask], form: dict[str, str]) -> None:
 
 def test_a_device_waits(both: tuple[Ask, Ask]) -> None:
     def story(ask: Ask) -> list[Any]:
-        begun = json.loads(ask("POST", f"{OIDC}/auth/device", b"client_id=shasta", FORM)[2])
-        form = {"grant_type": DEVICE_CODE, "client_id": "shasta", "device_code": begun["device_code"]}
+        device = json.loads(ask("POST", f"{OIDC}/auth/device", b"client_id=shasta", FORM)[2])
+        form = {"grant_type": DEVICE_CODE, "client_id": "shasta", "device_code": device["device_code"]}
         return [_compared(ask("POST", f"{OIDC}/token", urlencode(form).encode(), FORM)) for _ in range(2)]
 
     real, ours = (story(ask) for ask in both)

@@ -41,9 +41,9 @@ class Api(Service):
 
     def message(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> str:
         """Of a Status that refuses: code, reason, message."""
-        told = self.ask(method, path, body, headers).json()
-        assert (told["kind"], told["status"]) == ("Status", "Failure"), told
-        return f"{told['code']} {told.get('reason')}: {told['message']}"
+        status = self.ask(method, path, body, headers).json()
+        assert (status["kind"], status["status"]) == ("Status", "Failure"), status
+        return f"{status['code']} {status.get('reason')}: {status['message']}"
 
     def names(self, path: str) -> list[str]:
         return [item["metadata"]["name"] for item in self.get(path)["items"]]
@@ -52,9 +52,9 @@ class Api(Service):
         """Columns and cells of a table."""
         reply = self.ask("GET", path, headers=TABLE)
         assert reply.status == 200, reply.body
-        told = reply.json()
-        assert told["kind"] == "Table"
-        return [each["name"] for each in told["columnDefinitions"]], [row["cells"] for row in told["rows"]]
+        table = reply.json()
+        assert table["kind"] == "Table"
+        return [column["name"] for column in table["columnDefinitions"]], [row["cells"] for row in table["rows"]]
 
     def as_user(self, method: str, path: str, caller: str = "", **headers: str) -> Reply:
         """From outside, with a certificate or with headers."""
@@ -75,11 +75,11 @@ class Api(Service):
 
 
 async def gather(stream: AsyncIterator[bytes], meanwhile: Callable[[], None]) -> list[bytes]:
-    found: list[bytes] = []
+    pieces: list[bytes] = []
 
     async def read() -> None:
         async for piece in stream:
-            found.append(piece)  # noqa: PERF401 (what came before it was cut off counts)
+            pieces.append(piece)  # noqa: PERF401 (what came before it was cut off counts)
 
     reading = asyncio.ensure_future(read())
     await asyncio.sleep(0.05)
@@ -88,4 +88,4 @@ async def gather(stream: AsyncIterator[bytes], meanwhile: Callable[[], None]) ->
     reading.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await reading
-    return found
+    return pieces

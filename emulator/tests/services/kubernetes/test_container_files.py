@@ -50,8 +50,8 @@ def waiting_image(lab: Lab) -> tuple[str, Pod]:
 def test_manta_finds_the_image_that_a_session_works_on(lab: Lab, api: Api) -> None:
     """As csm-rs does before it opens a shell in the image (src/node/console.rs)."""
     image, pod = waiting_image(lab)
-    asked = f"cat {FILE} | grep cray-ims- | head -n 1"
-    line = run(api, pod, "ansible", "sh", "-c", asked).strip()
+    script = f"cat {FILE} | grep cray-ims- | head -n 1"
+    line = run(api, pod, "ansible", "sh", "-c", script).strip()
     job = line.removeprefix("ansible_host: ").removesuffix("-service.ims.svc.cluster.local")
     assert line == f"ansible_host: {job}-service.ims.svc.cluster.local"
     pods = api.get(f"/api/v1/namespaces/ims/pods?labelSelector=job-name%3D{job}-customize&limit=1")["items"]
@@ -60,10 +60,10 @@ def test_manta_finds_the_image_that_a_session_works_on(lab: Lab, api: Api) -> No
     assert run(api, target, "sshd", "ls", "/mnt/image").split() == ["image-root", "ready"]
     assert {"bin", "boot", "etc", "usr"} <= set(run(api, target, "sshd", "ls", "/mnt/image/image-root").split())
     assert 'ID="sles"' in run(api, target, "sshd", "sh", "-c", "cat /mnt/image/image-root/etc/os-release | grep ^ID=")
-    told = yaml.safe_load(run(api, pod, "ansible", "cat", FILE))
-    assert set(told) == {"Compute", "cfs_image"}
-    assert told["Compute"]["hosts"] == {image: {}}
-    assert told["cfs_image"]["hosts"][image]["ansible_port"] == 22
+    inventory = yaml.safe_load(run(api, pod, "ansible", "cat", FILE))
+    assert set(inventory) == {"Compute", "cfs_image"}
+    assert inventory["Compute"]["hosts"] == {image: {}}
+    assert inventory["cfs_image"]["hosts"][image]["ansible_port"] == 22
     jobs = yaml.safe_load(run(api, pod, "teardown", "cat", "/inventory/image_to_job.yaml"))
     assert [(one["image_id"], f"cray-ims-{one['job_id']}") for one in jobs.values()] == [(image, job)]
 
@@ -73,8 +73,8 @@ def test_the_inventory_of_a_dynamic_session_and_of_a_list(lab: Lab, api: Api) ->
     for name, more in (("dynamic", {}), ("spec", {"target": spec()})):
         lab.start(name, "c", **({"ansible_limit": NODE} if name == "dynamic" else {}), **more)
         lab.until_layer(name)
-        told = yaml.safe_load(run(api, lab.pods(name)[0], "ansible", "cat", FILE))
-        groups = told["all"]["children"] if name == "dynamic" else told
+        inventory = yaml.safe_load(run(api, lab.pods(name)[0], "ansible", "cat", FILE))
+        groups = inventory["all"]["children"] if name == "dynamic" else inventory
         assert groups["Compute"]["hosts"] == {NODE: {}}
         assert run(api, lab.pods(name)[0], "ansible", "sh", "-c", "ls /inventory; cat /inventory/complete") == (
             "complete\nhosts\n0"

@@ -22,8 +22,8 @@ def start_job(api: Api) -> None:
 
 def told(api: Api, query: str = "") -> list[tuple[str, str]]:
     """Reasons and messages; those of one object stand in the order in which they came."""
-    found = api.get(f"{EVENTS}?{query}")["items"]
-    return [(each["reason"], each["message"]) for each in found]
+    events = api.get(f"{EVENTS}?{query}")["items"]
+    return [(event["reason"], event["message"]) for event in events]
 
 
 def write(api: Api, name: str) -> None:
@@ -95,8 +95,8 @@ def test_a_pod_that_is_deleted_and_the_one_after_it(api: Api) -> None:
     api.ask("DELETE", f"{PODS}/{name}")
     assert told(api) == [("Killing", "Stopping container cray-ims")]
     api.step(20)
-    (after,) = api.names(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dcray-ims")
-    reasons = [reason for reason, _ in told(api, f"fieldSelector=involvedObject.name%3D{after}")]
+    (new_pod,) = api.names(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dcray-ims")
+    reasons = [reason for reason, _ in told(api, f"fieldSelector=involvedObject.name%3D{new_pod}")]
     assert reasons == ["Scheduled", "Pulled", "Created", "Started"]
 
 

@@ -73,8 +73,8 @@ def test_the_refusal_of_a_log_names_the_reason_that_the_status_has(api: Api, cod
     waiting = [(NAME, "second"), (NAME, "a"), ("plain", "a")]
     for name, container in waiting:
         status = api.get(f"{PODS}/{name}")["status"]
-        listed = [*status.get("initContainerStatuses", ()), *status["containerStatuses"]]
-        reason = next(one["state"]["waiting"]["reason"] for one in listed if one["name"] == container)
+        statuses = [*status.get("initContainerStatuses", ()), *status["containerStatuses"]]
+        reason = next(one["state"]["waiting"]["reason"] for one in statuses if one["name"] == container)
         assert reason == ("ContainerCreating" if name == "plain" else "PodInitializing")
         refusal = api.message("GET", f"{PODS}/{name}/log?container={container}")
         assert refusal.endswith(f'container "{container}" in pod "{name}" is waiting to start: {reason}')
@@ -157,12 +157,12 @@ def test_two_hundred_followers_keep_only_positions(pod: Api) -> None:
             assert reply.stream is not None
             streams.append(reply.stream())
         sizes = [len(await anext(stream)) for stream in streams]
-        held, _ = tracemalloc.get_traced_memory()
+        bytes_held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         for stream in streams:
             await stream.aclose()
-        return held, max(sizes)
+        return bytes_held, max(sizes)
 
-    held, largest = pod.runner.run(run())
+    memory, largest = pod.runner.run(run())
     assert largest < 1 << 20
-    assert held < 8 << 20
+    assert memory < 8 << 20

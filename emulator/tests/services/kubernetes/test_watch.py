@@ -10,7 +10,7 @@ from services.kubernetes.api import HOOKS, MAPS, PODS, TABLE, Api
 
 
 def told(events: list[dict[str, dict[str, dict[str, str]]]]) -> list[tuple[object, str]]:
-    return [(each["type"], each["object"]["metadata"]["name"]) for each in events]
+    return [(event["type"], event["object"]["metadata"]["name"]) for event in events]
 
 
 def void(_: object) -> None:
@@ -34,7 +34,7 @@ def test_changes_after_a_version(api: Api) -> None:
 
     events = api.events(f"{MAPS}?watch=true&resourceVersion={start}", do)
     assert told(events) == [("ADDED", "before"), ("ADDED", "new"), ("MODIFIED", "new"), ("DELETED", "new")]
-    versions = [int(each["object"]["metadata"]["resourceVersion"]) for each in events]
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
     assert versions == sorted(set(versions))
     assert events[2]["object"]["data"] == {"a": "b"}
 
@@ -81,7 +81,7 @@ def test_pods_and_jobs_are_watched_too(api: Api) -> None:
     path = f"{PODS}?watch=true&resourceVersion={start}"
     events = api.events(path, do)
     assert told(events) == [("ADDED", "j-1"), ("MODIFIED", "j-1"), ("MODIFIED", "j-1"), ("DELETED", "j-1")]
-    assert [each["object"]["status"]["phase"] for each in events] == ["Pending", "Running", "Succeeded", "Succeeded"]
+    assert [event["object"]["status"]["phase"] for event in events] == ["Pending", "Running", "Succeeded", "Succeeded"]
     jobs = api.events(f"/apis/batch/v1/jobs?watch=true&resourceVersion={start}", lambda: None)
     assert told(jobs) == [("ADDED", "j"), ("MODIFIED", "j"), ("MODIFIED", "j"), ("DELETED", "j")]
 
@@ -101,7 +101,7 @@ def test_too_old_a_version_is_gone(api: Api, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_table_is_watched_with_its_head_once(api: Api) -> None:
     api.create(MAPS, "one")
     first, second = api.events(f"{MAPS}?watch=true", lambda: void(api.create(MAPS, "two")), TABLE)
-    assert [each["name"] for each in first["object"]["columnDefinitions"]] == ["Name", "Data", "Age"]
+    assert [column["name"] for column in first["object"]["columnDefinitions"]] == ["Name", "Data", "Age"]
     assert second["object"]["columnDefinitions"] == []
     assert second["object"]["rows"][0]["cells"] == ["two", 0, "0s"]
 
@@ -109,7 +109,7 @@ def test_a_table_is_watched_with_its_head_once(api: Api) -> None:
 def test_a_watch_ends_in_time_and_has_bookmarks(api: Api) -> None:
     path = f"{HOOKS}?watch=true&timeoutSeconds=120&allowWatchBookmarks=true&resourceVersion={version(api)}"
     events = api.events(path, lambda: api.step(61))
-    assert [each["type"] for each in events] == ["BOOKMARK"]
+    assert [event["type"] for event in events] == ["BOOKMARK"]
     assert events[0]["object"]["kind"] == "GlobalTenantHook"
     assert "name" not in events[0]["object"]["metadata"]
 

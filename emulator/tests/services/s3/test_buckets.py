@@ -75,11 +75,11 @@ def test_writing_is_the_buckets_to_allow(s3: Caller) -> None:
 
 def test_lists_are_read_back_as_written(s3: Caller) -> None:
     s3.ask("PUT", "/sds?acl", headers={"x-amz-acl": "public-read"})
-    shown = s3.ask("GET", "/sds?acl")
-    assert texts(shown, "Permission") == ["FULL_CONTROL", "READ"]
+    acl = s3.ask("GET", "/sds?acl")
+    assert texts(acl, "Permission") == ["FULL_CONTROL", "READ"]
     s3.put("sds", "a")
-    assert s3.ask("PUT", "/sds/a?acl", shown.body).status == 200
-    assert s3.ask("GET", "/sds/a?acl").body == shown.body
+    assert s3.ask("PUT", "/sds/a?acl", acl.body).status == 200
+    assert s3.ask("GET", "/sds/a?acl").body == acl.body
 
 
 def policy(effect: str, action: object, resource: object) -> bytes:

@@ -38,11 +38,11 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
     for method in ("GET", "HEAD"):
         reply = s3.ask(method, "/sds/a")
         assert (reply.status, reply.media) == (200, "text/x-own")
-        told = [
+        headers_read = [
             header(reply, name)
             for name in ("content-encoding", "cache-control", "x-amz-meta-who", "x-amz-tagging-count")
         ]
-        assert told == ["gzip", "no-store", "me", "2"]
+        assert headers_read == ["gzip", "no-store", "me", "2"]
     assert header(s3.ask("HEAD", "/sds/a"), "Content-Length") == "4"
     assert s3.texts("/sds/a?tagging", "Key") == ["one", "two"]
     s3.put("sds", "a", b"other")
@@ -51,7 +51,7 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("encoding", "stored"),
     [
         ("gzip, aws-chunked", "gzip"),
         ("AWS-Chunked ,gzip", "gzip"),
@@ -60,9 +60,9 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
         ("gzip" + " " * 10_000 + "x", "gzip" + " " * 10_000 + "x"),
     ],
 )
-def test_how_a_body_came_is_not_kept(s3: Caller, said: str, kept: str) -> None:
-    s3.put("sds", "a", b"text", content_encoding=said)
-    assert header(s3.ask("GET", "/sds/a"), "content-encoding") == kept
+def test_how_a_body_came_is_not_kept(s3: Caller, encoding: str, stored: str) -> None:
+    s3.put("sds", "a", b"text", content_encoding=encoding)
+    assert header(s3.ask("GET", "/sds/a"), "content-encoding") == stored
 
 
 def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
@@ -77,7 +77,7 @@ def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("range_header", "expected"),
     [
         ("bytes=0-3", (206, b"0123", "bytes 0-3/10")),
         ("bytes=7-", (206, b"789", "bytes 7-9/10")),
@@ -90,41 +90,41 @@ def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
         ("bytes=0-1,3-4", (200, b"0123456789", "")),
     ],
 )
-def test_ranges(s3: Caller, asked: str, expected: tuple[int, bytes, str]) -> None:
+def test_ranges(s3: Caller, range_header: str, expected: tuple[int, bytes, str]) -> None:
     s3.put("sds", "a", b"0123456789")
-    reply = s3.ask("GET", "/sds/a", headers={"range": asked})
+    reply = s3.ask("GET", "/sds/a", headers={"range": range_header})
     assert (reply.status, reply.body, header(reply, "content-range")) == expected
 
 
 def test_ranges_outside_of_the_object_are_refused(s3: Caller) -> None:
     s3.put("sds", "a", b"0123456789")
     s3.put("sds", "empty")
-    for target, asked in (("/sds/a", "bytes=10-"), ("/sds/a", "bytes=-0"), ("/sds/empty", "bytes=0-0")):
-        assert s3.refused("GET", target, headers={"range": asked}) == "416 InvalidRange"
+    for target, range_header in (("/sds/a", "bytes=10-"), ("/sds/a", "bytes=-0"), ("/sds/empty", "bytes=0-0")):
+        assert s3.refused("GET", target, headers={"range": range_header}) == "416 InvalidRange"
 
 
 def test_a_range_is_of_the_object_that_is_meant(s3: Caller) -> None:
     etag = s3.put("sds", "a", b"0123456789")
-    for meant, status in ((f'"{etag}"', 206), ('"other"', 200)):
-        assert s3.ask("GET", "/sds/a", headers={"range": "bytes=0-1", "if-range": meant}).status == status
+    for condition, status in ((f'"{etag}"', 206), ('"other"', 200)):
+        assert s3.ask("GET", "/sds/a", headers={"range": "bytes=0-1", "if-range": condition}).status == status
 
 
 def test_conditions(s3: Caller) -> None:
     etag = s3.put("sds", "a", b"data")
     modified = header(s3.ask("HEAD", "/sds/a"), "last-modified")
-    before, other = "Sat, 01 Jan 2000 00:00:00 GMT", '"other"'
+    date_before, other_etag = "Sat, 01 Jan 2000 00:00:00 GMT", '"other"'
 
     def status(method: str = "GET", **headers: str) -> int:
-        said = {name.replace("_", "-"): value for name, value in headers.items()}
-        return s3.ask(method, "/sds/a", b"data" if method == "PUT" else b"", said).status
+        request_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        return s3.ask(method, "/sds/a", b"data" if method == "PUT" else b"", request_headers).status
 
     assert status(if_match=f'"{etag}"') == status(if_match=etag) == status(if_match="*") == 200
-    assert status(if_match=other) == status(if_unmodified_since=before) == 412
+    assert status(if_match=other_etag) == status(if_unmodified_since=date_before) == 412
     assert status(if_none_match=f'"x", "{etag}"') == status(if_modified_since=modified) == 304
-    assert status(if_none_match=other, if_modified_since=modified) == status(if_modified_since=before) == 200
-    assert status(if_match=etag, if_unmodified_since=before) == 200
+    assert status(if_none_match=other_etag, if_modified_since=modified) == status(if_modified_since=date_before) == 200
+    assert status(if_match=etag, if_unmodified_since=date_before) == 200
     assert status(if_modified_since="nonsense") == 200
-    assert status("PUT", if_none_match="*") == status("PUT", if_match=other) == 412
+    assert status("PUT", if_none_match="*") == status("PUT", if_match=other_etag) == 412
     assert status("PUT", if_match=etag) == 200
     assert s3.ask("PUT", "/sds/new", b"", {"if-none-match": "*"}).status == 200
     assert s3.refused("PUT", "/sds/newer", b"", {"if-match": "*"}) == "404 NoSuchKey"
@@ -133,10 +133,10 @@ def test_conditions(s3: Caller) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_checksums_are_looked_at_and_kept(s3: Caller, algorithm: str) -> None:
     data, name = bytes(range(256)) * 20, f"x-amz-checksum-{algorithm}"
-    made = checksum(algorithm, data)
-    assert header(s3.ask("PUT", "/sds/a", data, {name: made}), name) == made
-    assert s3.refused("PUT", "/sds/a", data + b"x", {name: made}) == "400 BadDigest"
-    assert header(s3.ask("HEAD", "/sds/a", headers={"x-amz-checksum-mode": "ENABLED"}), name) == made
+    checksum_value = checksum(algorithm, data)
+    assert header(s3.ask("PUT", "/sds/a", data, {name: checksum_value}), name) == checksum_value
+    assert s3.refused("PUT", "/sds/a", data + b"x", {name: checksum_value}) == "400 BadDigest"
+    assert header(s3.ask("HEAD", "/sds/a", headers={"x-amz-checksum-mode": "ENABLED"}), name) == checksum_value
     assert header(s3.ask("HEAD", "/sds/a"), name) == ""
     assert s3.get("sds", "a") == data
 
@@ -197,8 +197,8 @@ def test_deleting_is_the_same_whether_it_is_there(s3: Caller) -> None:
 def test_many_are_deleted_at_once(s3: Caller) -> None:
     for key in ("a", " b ", "c"):
         s3.put("sds", key)
-    listed = "".join(f"<Object><Key>{key}</Key></Object>" for key in ("a", " b ", "none"))
-    reply = s3.ask("POST", "/sds?delete", f"<Delete>{listed}</Delete>".encode())
+    objects = "".join(f"<Object><Key>{key}</Key></Object>" for key in ("a", " b ", "none"))
+    reply = s3.ask("POST", "/sds?delete", f"<Delete>{objects}</Delete>".encode())
     assert texts(reply, "Key") == ["a", " b ", "none"]
     assert s3.texts("/sds", "Key") == ["c"]
     grown = b'<!DOCTYPE Delete [<!ENTITY e "c">]><Delete><Object><Key>&e;</Key></Object></Delete>'
@@ -276,12 +276,12 @@ def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: 
         replies = [s3.ask("GET", "/sds/a") for _ in range(8)]
         streams = [reply.stream() for reply in replies if reply.stream]
         tracemalloc.start()
-        got = [[await anext(stream)] for stream in streams]
+        first_pieces = [[await anext(stream)] for stream in streams]
         assert tracemalloc.get_traced_memory()[0] < len(streams) * 6 << 20
         tracemalloc.stop()
         s3.put("sds", "a", second)
         await streams.pop().aclose()
-        for stream, pieces in zip(streams, got, strict=False):
+        for stream, pieces in zip(streams, first_pieces, strict=False):
             pieces += [piece async for piece in stream]
             assert b"".join(pieces) == first
         assert len(streams) == 7
@@ -289,5 +289,5 @@ def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: 
     asyncio.run(story())
     assert s3.get("sds", "a") == second
     s3.site.keep()
-    kept = s3.site.kept._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
-    assert kept == (1,), "what was replaced goes with its last reader"
+    blob_count = s3.site.kept._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
+    assert blob_count == (1,), "what was replaced goes with its last reader"

@@ -72,34 +72,34 @@ def test_who_is_asked_for(scsd: Service) -> None:
 def certs(scsd: Service, what: str, *names: str, **more: Any) -> list[dict[str, Any]]:
     reply = scsd.ask("POST", f"/bmc/{what}certs", {"Domain": "Cabinet", "DomainIDs": names, **more})
     assert reply.status == 200, reply.body
-    found: list[dict[str, Any]] = reply.json()["DomainIDs"]
-    return found
+    domains: list[dict[str, Any]] = reply.json()["DomainIDs"]
+    return domains
 
 
 def test_a_certificate_is_made_for_a_cabinet_and_put_on_its_controllers(scsd: Service) -> None:
     assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] == ""
-    asked = {"CertDomain": "Cabinet", "Targets": [BMC, SERVER]}
-    first = scsd.ask("POST", "/bmc/setcerts", asked).json()["Targets"]
+    request = {"CertDomain": "Cabinet", "Targets": [BMC, SERVER]}
+    first = scsd.ask("POST", "/bmc/setcerts", request).json()["Targets"]
     assert [one["StatusCode"] for one in first] == [400, 400]
     assert [one["StatusCode"] for one in certs(scsd, "create", "x1000", "x3000", FQDN="local")] == [200, 200]
-    found = certs(scsd, "fetch", BMC)[0]
-    assert found["Cert"]["CertData"].startswith("-----BEGIN CERTIFICATE-----\\n")
-    assert found["Cert"]["FQDN"] == "local"
-    assert [one["StatusMsg"] for one in scsd.ask("POST", "/bmc/setcerts", asked).json()["Targets"]] == ["OK", "OK"]
-    before = found["Cert"]["CertData"]
+    domain = certs(scsd, "fetch", BMC)[0]
+    assert domain["Cert"]["CertData"].startswith("-----BEGIN CERTIFICATE-----\\n")
+    assert domain["Cert"]["FQDN"] == "local"
+    assert [one["StatusMsg"] for one in scsd.ask("POST", "/bmc/setcerts", request).json()["Targets"]] == ["OK", "OK"]
+    certificate_before = domain["Cert"]["CertData"]
     certs(scsd, "create", "x1000")
-    assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] != before
+    assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] != certificate_before
     certs(scsd, "delete", "x1000")
     assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] == ""
 
 
 def test_what_is_wrong_with_certificates(scsd: Service) -> None:
     assert scsd.refused("POST", "/bmc/createcerts", {"Domain": "Galaxy"}) == (400, "<nil>")
-    found = certs(scsd, "create", "rubbish")[0]
+    domain = certs(scsd, "create", "rubbish")[0]
     reason = "ERROR, endpoint not a valid XName: rubbish (rubbish)"
-    assert (found["StatusCode"], found["StatusMsg"]) == (400, f"ID 'rubbish' not in stated domain: {reason}")
-    found = certs(scsd, "create", "x1000", Domain="Chassis")[0]
-    assert found["StatusCode"] == 500
+    assert (domain["StatusCode"], domain["StatusMsg"]) == (400, f"ID 'rubbish' not in stated domain: {reason}")
+    domain = certs(scsd, "create", "x1000", Domain="Chassis")[0]
+    assert domain["StatusCode"] == 500
     certs(scsd, "create", "x1000")
     scsd.break_("bmc-unreachable", BMC)
     reply = scsd.ask("POST", f"/bmc/setcert/{BMC}?Force")

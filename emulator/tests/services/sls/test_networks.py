@@ -22,12 +22,12 @@ def sls(site: Site) -> Service:
 
 
 def test_a_network_comes_back_by_every_path(sls: Service) -> None:
-    made = sls.ask("POST", "/networks", HMN)
-    assert (made.status, made.json()) == (201, HMN)
-    kept = HMN | {"LastUpdated": 1_800_000_000, "LastUpdatedTime": "2027-01-15 08:00:00 +0000 UTC"}
-    assert sls.get("/networks/HMN") == kept
-    assert sls.get("/networks") == sls.get("/search/networks?ip_address=10.254.3.4") == [kept]
-    assert sls.get("/dumpstate")["Networks"] == {"HMN": kept}
+    reply = sls.ask("POST", "/networks", HMN)
+    assert (reply.status, reply.json()) == (201, HMN)
+    stored = HMN | {"LastUpdated": 1_800_000_000, "LastUpdatedTime": "2027-01-15 08:00:00 +0000 UTC"}
+    assert sls.get("/networks/HMN") == stored
+    assert sls.get("/networks") == sls.get("/search/networks?ip_address=10.254.3.4") == [stored]
+    assert sls.get("/dumpstate")["Networks"] == {"HMN": stored}
 
 
 def test_a_name_in_the_path_wins(sls: Service) -> None:
@@ -36,7 +36,7 @@ def test_a_name_in_the_path_wins(sls: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("sent_range", "stored_range"),
     [
         ("10.0.0.5/16", "10.0.0.5/16"),
         ("10.0.0.1/32", "10.0.0.1"),
@@ -44,9 +44,9 @@ def test_a_name_in_the_path_wins(sls: Service) -> None:
         ("::ffff:102:304/120", "::ffff:1.2.3.4/120"),
     ],
 )
-def test_ranges_come_back_as_postgresql_writes_them(sls: Service, given: str, kept: str) -> None:
-    sls.ask("POST", "/networks", {**HMN, "IPRanges": [given]})
-    assert sls.get("/networks/HMN")["IPRanges"] == [kept]
+def test_ranges_come_back_as_postgresql_writes_them(sls: Service, sent_range: str, stored_range: str) -> None:
+    sls.ask("POST", "/networks", {**HMN, "IPRanges": [sent_range]})
+    assert sls.get("/networks/HMN")["IPRanges"] == [stored_range]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_dump_of_a_machine_loads_into_an_empty_one(sls: Service, tiny: Site) -
 def test_loading_replaces_everything(sls: Service) -> None:
     load(sls, {"Hardware": {"x0": {"Xname": "x0", "Class": "River"}}})
     load(sls, {"Hardware": {"x1": {"Xname": "X01", "Class": "River", "Parent": "nonsense"}}})
-    assert [(each["Xname"], each["Parent"]) for each in sls.get("/hardware")] == [("x1", "s0")]
+    assert [(entry["Xname"], entry["Parent"]) for entry in sls.get("/hardware")] == [("x1", "s0")]
     assert sls.get("/version")["Counter"] == 5
 
 
@@ -76,10 +76,10 @@ def test_loading_replaces_everything(sls: Service) -> None:
 )
 def test_one_bad_entry_refuses_all(sls: Service, entry: Any, detail: str) -> None:
     load(sls, {"Hardware": {"x0": {"Xname": "x0", "Class": "River"}}})
-    before = sls.get("/dumpstate")
+    dump_before = sls.get("/dumpstate")
     refused = sls.ask("POST", "/loadstate", form(json.dumps({"Hardware": {"a": entry}}).encode()), FORM)
     assert (refused.status, refused.json()["detail"]) == (400, detail)
-    assert sls.get("/dumpstate") == before
+    assert sls.get("/dumpstate") == dump_before
 
 
 @pytest.mark.parametrize("body", GARBAGE)

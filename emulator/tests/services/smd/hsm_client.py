@@ -42,7 +42,7 @@ class Hsm(Service):
 
     def found(self, query: str = "") -> list[str]:
         """The xnames of the components that a query finds, sorted."""
-        return sorted(each["ID"] for each in self.read(f"{COMPONENTS}?{query}")["Components"])
+        return sorted(component["ID"] for component in self.read(f"{COMPONENTS}?{query}")["Components"])
 
     def state(self, xname: str) -> str:
         component = self.read(f"{COMPONENTS}/{xname}")

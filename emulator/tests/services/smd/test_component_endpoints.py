@@ -20,11 +20,11 @@ def test_a_node_says_how_it_is_reset_and_where(tiny_hsm: Hsm) -> None:
 
 def test_filters(tiny_hsm: Hsm) -> None:
     nodes = tiny_hsm.read(f"{ENDPOINTS}?type=node")["ComponentEndpoints"]
-    assert {each["Type"] for each in nodes} == {"Node"}
-    held = tiny_hsm.read(f"{ENDPOINTS}?redfish_ep={BMC}")["ComponentEndpoints"]
-    assert NODE in {each["ID"] for each in held}
-    assert {each["RedfishEndpointID"] for each in held} == {BMC}
-    assert NODE not in {each["ID"] for each in tiny_hsm.read(f"{ENDPOINTS}?id=!{NODE}")["ComponentEndpoints"]}
+    assert {endpoint["Type"] for endpoint in nodes} == {"Node"}
+    endpoints = tiny_hsm.read(f"{ENDPOINTS}?redfish_ep={BMC}")["ComponentEndpoints"]
+    assert NODE in {endpoint["ID"] for endpoint in endpoints}
+    assert {endpoint["RedfishEndpointID"] for endpoint in endpoints} == {BMC}
+    assert NODE not in {endpoint["ID"] for endpoint in tiny_hsm.read(f"{ENDPOINTS}?id=!{NODE}")["ComponentEndpoints"]}
     for query, wrong in (
         ("id=toaster", "xname ID"),
         ("type=toaster", "HMS Type"),

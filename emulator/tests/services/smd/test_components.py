@@ -114,10 +114,12 @@ def test_what_lies_under_a_component_is_found_by_type_only(hsm: Hsm) -> None:
     hsm.make(N0, N2, "x0c0s10b0n0", "x0c0s0b0")
     under = f"{COMPONENTS}/Query/x0c0s1"
     assert hsm.read(under)["Components"] == []
-    assert [each["ID"] for each in hsm.read(f"{under}?type=Node")["Components"]] == [N2]
+    assert [component["ID"] for component in hsm.read(f"{under}?type=Node")["Components"]] == [N2]
     assert len(hsm.read(f"{COMPONENTS}/Query/s0")["Components"]) == 4
-    found = hsm.done("POST", f"{COMPONENTS}/Query", {"ComponentIDs": ["x0c0s0", "x0c0s10"], "type": ["Node"]}).json()
-    assert {each["ID"] for each in found["Components"]} == {N0, "x0c0s10b0n0"}
+    components = hsm.done(
+        "POST", f"{COMPONENTS}/Query", {"ComponentIDs": ["x0c0s0", "x0c0s10"], "type": ["Node"]}
+    ).json()
+    assert {component["ID"] for component in components["Components"]} == {N0, "x0c0s10b0n0"}
 
 
 def test_several_may_have_the_same_nid_and_none_is_lost(hsm: Hsm) -> None:
@@ -129,8 +131,8 @@ def test_several_may_have_the_same_nid_and_none_is_lost(hsm: Hsm) -> None:
     hsm.done("PATCH", f"{COMPONENTS}/BulkNID", {"Components": [{"ID": N0, "NID": -1}, {"ID": N1, "NID": "9"}]})
     assert hsm.refused("GET", f"{COMPONENTS}/ByNID/8") == (404, "no such NID.")
     assert "NID" not in hsm.read(f"{COMPONENTS}/{N0}")
-    asked = {"NIDRanges": ["1-9"], "nidonly": True}
-    assert hsm.done("POST", f"{COMPONENTS}/ByNID/Query", asked).json()["Components"] == [
+    query = {"NIDRanges": ["1-9"], "nidonly": True}
+    assert hsm.done("POST", f"{COMPONENTS}/ByNID/Query", query).json()["Components"] == [
         {"ID": N1, "Type": "Node", "NID": 9}
     ]
 
@@ -142,13 +144,15 @@ def test_which_state_follows_which(hsm: Hsm, bulk: bool, force: bool) -> None:
     path, ids = (
         (f"{COMPONENTS}/BulkStateData", {"ComponentIDs": [N0, N1]}) if bulk else (f"{COMPONENTS}/{N0}/StateData", {})
     )
-    for before in STATES:
-        for after in STATES:
-            hsm.done("PATCH", path, {**ids, "State": before, "Force": True})
-            reply = hsm.ask("PATCH", path, {**ids, "State": after, "Force": force, "ExtendedInfo": {"Message": "why"}})
-            allowed = force or before in STARTS.get(after, ())
-            assert hsm.state(N0) == f"{after if allowed else before}/OK"
-            assert reply.status == (204 if force or after in STARTS else 400)
+    for state_before in STATES:
+        for state_after in STATES:
+            hsm.done("PATCH", path, {**ids, "State": state_before, "Force": True})
+            reply = hsm.ask(
+                "PATCH", path, {**ids, "State": state_after, "Force": force, "ExtendedInfo": {"Message": "why"}}
+            )
+            allowed = force or state_before in STARTS.get(state_after, ())
+            assert hsm.state(N0) == f"{state_after if allowed else state_before}/OK"
+            assert reply.status == (204 if force or state_after in STARTS else 400)
             if reply.status == 400:
                 assert reply.json()["detail"] == "operation not allowed and not forced."
 
@@ -212,9 +216,9 @@ def test_single_fields_one_by_one_and_in_bulk(hsm: Hsm, field: str, body: dict[s
 )
 def test_patches_that_smd_does_not_take(hsm: Hsm, path: str, body: Any, status: int, detail: str) -> None:
     hsm.make(N0)
-    before = hsm.ask("GET", COMPONENTS).body
+    body_before = hsm.ask("GET", COMPONENTS).body
     assert hsm.refused("PATCH", f"{COMPONENTS}/{path}", body) == (status, detail)
-    assert hsm.ask("GET", COMPONENTS).body == before
+    assert hsm.ask("GET", COMPONENTS).body == body_before
 
 
 def test_what_is_there_is_written_over_by_force_only(hsm: Hsm) -> None:
@@ -299,8 +303,8 @@ def test_garbage_is_answered_in_smds_words(hsm: Hsm) -> None:
         reply = hsm.ask(*where, body)
         assert reply.status in (200, 201, 204, 400, 404, 409, 500)
         assert reply.ok or reply.media == "application/problem+json"
-        for each in hsm.read(COMPONENTS)["Components"]:
-            assert each["Type"]
-            assert each["State"] in STATES
+        for component in hsm.read(COMPONENTS)["Components"]:
+            assert component["Type"]
+            assert component["State"] in STATES
 
     answered()

@@ -19,7 +19,7 @@ def fault(hsm: Hsm, kind: str, targets: str) -> None:
 
 
 def test_it_takes_a_while_and_brings_back_what_was_deleted(tiny_hsm: Hsm) -> None:
-    before = {
+    places_before = {
         path: tiny_hsm.read(path)
         for path in (
             f"/Inventory/ComponentEndpoints/{NODE}",
@@ -34,12 +34,12 @@ def test_it_takes_a_while_and_brings_back_what_was_deleted(tiny_hsm: Hsm) -> Non
     assert tiny_hsm.refused("GET", f"/Inventory/ComponentEndpoints/{NODE}")[0] == 404
     tiny_hsm.site.step(LONG)
     assert status(tiny_hsm) == "DiscoverOK"
-    for path, value in before.items():
+    for path, value in places_before.items():
         assert tiny_hsm.read(path) == value
     assert tiny_hsm.state(NODE) == "Ready/OK"
     assert tiny_hsm.read(f"{COMPONENTS}/{NODE}")["NID"] == 1000
     history = tiny_hsm.read(f"/Inventory/Hardware/History/{NODE}")["History"]
-    assert [each["EventType"] for each in history] == ["Detected", "Removed", "Detected"]
+    assert [event["EventType"] for event in history] == ["Detected", "Removed", "Detected"]
 
 
 def test_a_controller_that_does_not_answer(tiny_hsm: Hsm) -> None:
@@ -61,8 +61,8 @@ def test_only_those_that_are_enabled_and_not_busy_are_read(tiny_hsm: Hsm) -> Non
     tiny_hsm.done("PATCH", f"{ENDPOINTS}/{BMC}", {"Enabled": False})
     tiny_hsm.done("POST", DISCOVER, {})
     assert status(tiny_hsm) == "DiscoverOK"
-    others = tiny_hsm.read(f"{ENDPOINTS}?laststatus=DiscoveryStarted")["RedfishEndpoints"]
-    assert len(others) == len(tiny_hsm.read(ENDPOINTS)["RedfishEndpoints"]) - 1
+    endpoints = tiny_hsm.read(f"{ENDPOINTS}?laststatus=DiscoveryStarted")["RedfishEndpoints"]
+    assert len(endpoints) == len(tiny_hsm.read(ENDPOINTS)["RedfishEndpoints"]) - 1
     tiny_hsm.done("POST", DISCOVER, {"force": True})
     tiny_hsm.site.step(LONG)
     assert tiny_hsm.read(f"{ENDPOINTS}?laststatus=DiscoveryStarted") == {"RedfishEndpoints": []}

@@ -18,10 +18,10 @@ def add(hsm: Hsm, mac: str = MAC, **fields: Any) -> None:
 
 def test_every_nic_of_the_machine_has_its_owner_and_address(tiny_hsm: Hsm) -> None:
     nics = tiny_hsm.site.machine.topology.nics
-    found = {each["MACAddress"]: each for each in tiny_hsm.read(INTERFACES)}
-    assert set(found) == {nic.mac.lower() for nic in nics}
+    interfaces = {interface["MACAddress"]: interface for interface in tiny_hsm.read(INTERFACES)}
+    assert set(interfaces) == {nic.mac.lower() for nic in nics}
     for nic in nics:
-        record = found[nic.mac.lower()]
+        record = interfaces[nic.mac.lower()]
         assert record["ComponentID"] == nic.owner
         assert record["IPAddresses"] == ([{"IPAddress": nic.address}] if nic.address else [])
         assert record in tiny_hsm.read(f"{INTERFACES}?ComponentID={nic.owner}")
@@ -65,7 +65,7 @@ def test_addresses_come_and_go(hsm: Hsm) -> None:
     hsm.done("DELETE", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.1")
     assert hsm.read(f"{INTERFACES}/{ID}/IPAddresses") == [{"IPAddress": "10.0.0.2", "Network": "NMN"}]
     assert hsm.refused("DELETE", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.1")[0] == 404
-    assert [each["ID"] for each in hsm.read(f"{INTERFACES}?network=NMN")] == [ID]
+    assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?network=NMN")] == [ID]
     assert hsm.read(f"{INTERFACES}?ipaddress=10.0.0.1") == []
 
 
@@ -77,16 +77,16 @@ def test_the_time_moves_with_the_addresses_alone(hsm: Hsm) -> None:
     assert hsm.read(f"{INTERFACES}/{ID}")["LastUpdate"] == first
     hsm.done("PATCH", f"{INTERFACES}/{ID}", {"IPAddresses": [{"IPAddress": "10.0.0.1"}]})
     assert hsm.read(f"{INTERFACES}/{ID}")["LastUpdate"] != first
-    assert [each["ID"] for each in hsm.read(f"{INTERFACES}?newerthan={first}")] == [ID]
+    assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?newerthan={first}")] == [ID]
     assert hsm.read(f"{INTERFACES}?olderthan={first}") == []
 
 
 def test_an_owner_that_changes_is_found_by_its_new_name(hsm: Hsm) -> None:
     add(hsm, ComponentID=NODE)
-    assert [each["ID"] for each in hsm.read(f"{INTERFACES}?componentid={NODE}")] == [ID]
+    assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?componentid={NODE}")] == [ID]
     hsm.done("PATCH", f"{INTERFACES}/{ID}", {"ComponentID": "x0c0s1b0n0"})
     assert hsm.read(f"{INTERFACES}?componentid={NODE}") == []
-    assert [each["ID"] for each in hsm.read(f"{INTERFACES}?componentid=x0c0s1b0n0")] == [ID]
+    assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?componentid=x0c0s1b0n0")] == [ID]
 
 
 def test_changing_one_that_is_not_there_answers_with_nobody(hsm: Hsm) -> None:

@@ -30,8 +30,8 @@ def test_a_group_is_made_lowered_and_found_again(hsm: Hsm) -> None:
 def test_members_come_and_go(hsm: Hsm) -> None:
     hsm.done("POST", "/groups", {"label": "blue"})
     assert hsm.done("POST", "/groups/blue/members", {"id": N0}).json() == [{"URI": f"/hsm/v2/groups/blue/members/{N0}"}]
-    again = "operation would conflict with an existing member in the same group."
-    assert hsm.refused("POST", "/groups/blue/members", {"id": N0}) == (409, again)
+    conflict = "operation would conflict with an existing member in the same group."
+    assert hsm.refused("POST", "/groups/blue/members", {"id": N0}) == (409, conflict)
     assert hsm.refused("POST", "/groups/blue/members", {"id": "x9"}) == (400, "linked component does not exist")
     assert hsm.refused("POST", "/groups/red/members", {"id": N0}) == (404, "No such group: red")
     hsm.done("DELETE", f"/groups/blue/members/{N0}")
@@ -42,10 +42,10 @@ def test_members_come_and_go(hsm: Hsm) -> None:
 def test_of_groups_that_exclude_one_another_a_node_is_in_one(hsm: Hsm) -> None:
     hsm.done("POST", "/groups", {"label": "a", "exclusiveGroup": "Rack", "members": {"ids": [N0]}})
     conflict = "operation would conflict with an existing member in another exclusive group."
-    other = {"label": "b", "exclusiveGroup": "rack", "members": {"ids": [N1, N0]}}
-    assert hsm.refused("POST", "/groups", other) == (409, conflict)
+    other_group = {"label": "b", "exclusiveGroup": "rack", "members": {"ids": [N1, N0]}}
+    assert hsm.refused("POST", "/groups", other_group) == (409, conflict)
     assert hsm.read("/groups/labels") == ["a"]
-    hsm.done("POST", "/groups", {**other, "members": {"ids": [N1]}})
+    hsm.done("POST", "/groups", {**other_group, "members": {"ids": [N1]}})
     assert hsm.refused("POST", "/groups/b/members", {"id": N0}) == (409, conflict)
     hsm.done("POST", "/groups", {"label": "c", "exclusiveGroup": "row", "members": {"ids": [N0, N1]}})
 

@@ -29,8 +29,8 @@ def add(hsm: Hsm, *records: Any) -> None:
 def test_a_node_of_the_machine_with_what_is_in_it(tiny_hsm: Hsm) -> None:
     model = tiny_hsm.site.machine.topology.parts[NODE].model
     assert model
-    found = tiny_hsm.read(f"{HARDWARE}/Query/{NODE}")
-    (node,) = found["Nodes"]
+    inventory = tiny_hsm.read(f"{HARDWARE}/Query/{NODE}")
+    (node,) = inventory["Nodes"]
     counts = {fitting.fru.kind: 0 for fitting in model.fittings}
     for fitting in model.fittings:
         counts[fitting.fru.kind] += fitting.count
@@ -53,11 +53,11 @@ def test_every_fru_of_the_machine_is_found_by_its_id_and_has_one_place(tiny_hsm:
 
 
 def test_a_list_shows_what_was_put_in_place_of_what_the_machine_has(tiny_hsm: Hsm) -> None:
-    before = {place["ID"]: place for place in tiny_hsm.read(HARDWARE)}
+    places_before = {place["ID"]: place for place in tiny_hsm.read(HARDWARE)}
     add(tiny_hsm, posted(NODE, "S9", Model="<new>"))
-    after = {place["ID"]: place for place in tiny_hsm.read(HARDWARE)}
-    assert after.pop(NODE) == tiny_hsm.read(f"{HARDWARE}/{NODE}") != before.pop(NODE)
-    assert after == before
+    places_after = {place["ID"]: place for place in tiny_hsm.read(HARDWARE)}
+    assert places_after.pop(NODE) == tiny_hsm.read(f"{HARDWARE}/{NODE}") != places_before.pop(NODE)
+    assert places_after == places_before
     assert b"\\u003cnew\\u003e" in tiny_hsm.ask("GET", HARDWARE).body
 
 
@@ -69,7 +69,7 @@ def test_a_fru_that_was_described_anew_is_so_in_its_place(tiny_hsm: Hsm) -> None
             "x0c0s0b0n0", **{name: fru[name] for name in ("Manufacturer", "PartNumber")}, serial=fru["SerialNumber"]
         ),
     )
-    place = next(each for each in tiny_hsm.read(HARDWARE) if each["ID"] == NODE)
+    place = next(entry for entry in tiny_hsm.read(HARDWARE) if entry["ID"] == NODE)
     assert place["PopulatedFRU"]["NodeFRUInfo"]["Model"] == ""
 
 
@@ -79,15 +79,15 @@ def test_serial_numbers_depend_on_the_seed_alone(tiny_hsm: Hsm, open_machine: Ca
 
 def test_filters(tiny_hsm: Hsm) -> None:
     nodes = tiny_hsm.read(f"{HARDWARE}?type=node")
-    assert {each["Type"] for each in nodes} == {"Node"}
+    assert {entry["Type"] for entry in nodes} == {"Node"}
     assert len(nodes) == len(list(tiny_hsm.site.machine.parts("Node")))
     fru = nodes[0]["PopulatedFRU"]
     serial = fru["NodeFRUInfo"]["SerialNumber"]
     for query in (f"fruid={fru['FRUID']}", f"serialnumber={serial}", f"id={nodes[0]['ID'].upper()}"):
-        assert [each["ID"] for each in tiny_hsm.read(f"{HARDWARE}?{query}")] == [nodes[0]["ID"]]
+        assert [entry["ID"] for entry in tiny_hsm.read(f"{HARDWARE}?{query}")] == [nodes[0]["ID"]]
     makers = {
-        each["PopulatedFRU"]["ProcessorFRUInfo"]["Manufacturer"]
-        for each in tiny_hsm.read(f"{HARDWARE}?manufacturer=micro%25dev&type=processor")
+        entry["PopulatedFRU"]["ProcessorFRUInfo"]["Manufacturer"]
+        for entry in tiny_hsm.read(f"{HARDWARE}?manufacturer=micro%25dev&type=processor")
     }
     assert makers == {"Advanced Micro Devices, Inc."}
     assert tiny_hsm.refused("GET", f"{HARDWARE}?type=toaster") == (400, "Invalid HMS type")
@@ -96,7 +96,7 @@ def test_filters(tiny_hsm: Hsm) -> None:
 
 def test_frus_by_serial_number_follow_changes(tiny_hsm: Hsm) -> None:
     def found(serial: str) -> list[str]:
-        return [each["FRUID"] for each in tiny_hsm.read(f"{FRUS}?serialnumber={serial}") or []]
+        return [fru["FRUID"] for fru in tiny_hsm.read(f"{FRUS}?serialnumber={serial}") or []]
 
     place = tiny_hsm.read(f"{HARDWARE}?type=node")[0]
     fru, serial = place["PopulatedFRU"]["FRUID"], place["PopulatedFRU"]["NodeFRUInfo"]["SerialNumber"]
@@ -112,10 +112,10 @@ def test_frus_by_serial_number_follow_changes(tiny_hsm: Hsm) -> None:
 
 def test_what_is_put_in_comes_back_with_an_id_of_its_own(hsm: Hsm) -> None:
     add(hsm, posted("X0c0s00b0n0"))
-    found = hsm.read(f"{HARDWARE}/x0c0s0b0n0")
-    assert found["PopulatedFRU"]["FRUID"] == "Node.HPE.P12.S1"
-    assert found["NodeLocationInfo"]["ProcessorSummary"] == {"Count": 0, "Model": ""}
-    assert found["PopulatedFRU"]["NodeFRUInfo"]["UUID"] == ""
+    entry = hsm.read(f"{HARDWARE}/x0c0s0b0n0")
+    assert entry["PopulatedFRU"]["FRUID"] == "Node.HPE.P12.S1"
+    assert entry["NodeLocationInfo"]["ProcessorSummary"] == {"Count": 0, "Model": ""}
+    assert entry["PopulatedFRU"]["NodeFRUInfo"]["UUID"] == ""
     add(hsm, posted("x0c0s1b0n0", serial=""))
     assert hsm.read(f"{HARDWARE}/x0c0s1b0n0")["PopulatedFRU"]["FRUID"] == "FRUIDforx0c0s1b0n0"
 
@@ -150,11 +150,11 @@ def test_history_tells_what_was_where(hsm: Hsm) -> None:
     hsm.site.step(10)
     add(hsm, posted("x0c0s1b0n0", "S1"))
     events = hsm.read(f"{HARDWARE}/History/x0c0s0b0n0")["History"]
-    assert [(each["FRUID"][-2:], each["EventType"]) for each in events] == [("S1", "Detected"), ("S2", "Detected")]
+    assert [(event["FRUID"][-2:], event["EventType"]) for event in events] == [("S1", "Detected"), ("S2", "Detected")]
     moves = hsm.read(f"{FRUS}/History/Node.HPE.P12.S1")["History"]
-    assert [each["ID"] for each in moves] == ["x0c0s0b0n0", "x0c0s1b0n0"]
+    assert [event["ID"] for event in moves] == ["x0c0s0b0n0", "x0c0s1b0n0"]
     later = hsm.read(f"{HARDWARE}/History?starttime={events[0]['Timestamp']}")["Components"]
-    assert [each["ID"] for each in later] == ["x0c0s0b0n0", "x0c0s1b0n0"]
+    assert [event["ID"] for event in later] == ["x0c0s0b0n0", "x0c0s1b0n0"]
     assert hsm.read(f"{HARDWARE}/History?eventtype=removed") == {"Components": None}
     assert hsm.refused("GET", f"{HARDWARE}/History?starttime=yesterday") == (500, "failed to query DB.")
     assert hsm.refused("GET", f"{HARDWARE}/History?eventtype=lost") == (400, "Invalid HWInvHist event type")
@@ -177,7 +177,7 @@ def test_queries_nest_or_are_flat(hsm: Hsm) -> None:
     }
     add(hsm, posted("x0c0s0b0n0"), processor)
     nested = hsm.read(f"{HARDWARE}/Query/all")
-    assert [each["ID"] for each in nested["Nodes"][0]["Processors"]] == ["x0c0s0b0n0p0"]
+    assert [part["ID"] for part in nested["Nodes"][0]["Processors"]] == ["x0c0s0b0n0p0"]
     assert "Processors" not in nested
     flat = hsm.read(f"{HARDWARE}/Query/x0?format=FullyFlat")
     assert set(flat) == {"XName", "Format", "Nodes", "Processors"}
@@ -195,10 +195,10 @@ def test_a_name_without_parents_ends_the_search(hsm: Hsm) -> None:
 
 def test_partitions_take_in_what_is_in_their_nodes(tiny_hsm: Hsm) -> None:
     tiny_hsm.done("POST", "/partitions", {"name": "p1", "members": {"ids": [NODE]}})
-    found = tiny_hsm.read(f"{HARDWARE}?partition=p1")
-    assert found
-    assert all(each["ID"].startswith(NODE) for each in found)
-    assert any(each["Type"] == "Processor" for each in found)
+    entries = tiny_hsm.read(f"{HARDWARE}?partition=p1")
+    assert entries
+    assert all(entry["ID"].startswith(NODE) for entry in entries)
+    assert any(entry["Type"] == "Processor" for entry in entries)
 
 
 @pytest.mark.parametrize(
@@ -237,24 +237,24 @@ def test_what_lies_in_a_liquid_cooled_node_has_the_names_of_its_controller(tiny_
 
 def test_a_switch_blade_is_a_blade_to_redfish(open_machine: Callable[[str], Site]) -> None:
     endpoints = Hsm(open_machine("alps-mini")).read("/Inventory/ComponentEndpoints?type=RouterModule")
-    liquid = [each for each in endpoints["ComponentEndpoints"] if "/Perif" in each["OdataID"]]
-    assert {each["RedfishSubtype"] for each in liquid} == {"Blade"}
+    liquid = [endpoint for endpoint in endpoints["ComponentEndpoints"] if "/Perif" in endpoint["OdataID"]]
+    assert {endpoint["RedfishSubtype"] for endpoint in liquid} == {"Blade"}
 
 
 def test_a_query_shows_what_came_and_not_what_went(tiny_hsm: Hsm) -> None:
     def inside(query: str = "") -> set[str]:
-        told = tiny_hsm.read(f"{HARDWARE}/Query/{NODE}?format=FullyFlat{query}")
-        return {each["ID"] for name, value in told.items() if isinstance(value, list) for each in value}
+        inventory = tiny_hsm.read(f"{HARDWARE}/Query/{NODE}?format=FullyFlat{query}")
+        return {entry["ID"] for name, value in inventory.items() if isinstance(value, list) for entry in value}
 
-    before = inside()
+    names_before = inside()
     processor, new = f"{NODE}p0", f"{NODE}p3"
     fru = tiny_hsm.read(f"{HARDWARE}/{processor}")["PopulatedFRU"]
     tiny_hsm.done("DELETE", f"{HARDWARE}/{processor}")
     record = {"ID": new, "ProcessorLocationInfo": {"Id": "CPU3"}, "PopulatedFRU": fru}
     add(tiny_hsm, record)
-    assert inside() == before - {processor} | {new}
+    assert inside() == names_before - {processor} | {new}
     assert inside("&type=Processor") == {f"{NODE}p1", new}
-    assert [each["ID"] for each in tiny_hsm.read(f"{HARDWARE}?fruid={fru['FRUID']}")] == [new]
+    assert [place["ID"] for place in tiny_hsm.read(f"{HARDWARE}?fruid={fru['FRUID']}")] == [new]
     history = tiny_hsm.read(f"{FRUS}/History/{fru['FRUID']}")["History"]
-    assert [each["ID"] for each in history] == [processor, new]
+    assert [place["ID"] for place in history] == [processor, new]
     assert tiny_hsm.refused("DELETE", f"{FRUS}/{fru['FRUID']}") == (500, "failed to query DB.")

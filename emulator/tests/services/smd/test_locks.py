@@ -18,8 +18,11 @@ def change(hsm: Hsm, action: str, *xnames: str, model: str = "") -> Any:
 
 
 def status(hsm: Hsm) -> dict[str, tuple[bool, bool, bool]]:
-    found = hsm.read(f"{LOCKS}/status")["Components"]
-    return {each["ID"]: (each["Locked"], each["Reserved"], each["ReservationDisabled"]) for each in found}
+    components = hsm.read(f"{LOCKS}/status")["Components"]
+    return {
+        component["ID"]: (component["Locked"], component["Reserved"], component["ReservationDisabled"])
+        for component in components
+    }
 
 
 def test_a_lock_shows_in_the_status_and_in_the_component(hsm: Hsm) -> None:
@@ -50,7 +53,10 @@ def test_flexible_does_what_it_can(hsm: Hsm) -> None:
     reply = change(hsm, "lock", A, B, C, model="flexible")
     assert reply["Counts"] == {"Total": 3, "Success": 1, "Failure": 2}
     assert reply["Success"] == {"ComponentIDs": [A]}
-    assert sorted((each["ID"], each["Reason"]) for each in reply["Failure"]) == [(B, "Locked"), (C, "Disabled")]
+    assert sorted((component["ID"], component["Reason"]) for component in reply["Failure"]) == [
+        (B, "Locked"),
+        (C, "Disabled"),
+    ]
 
 
 def test_components_that_are_reserved_stay_as_they_are(hsm: Hsm) -> None:
@@ -97,14 +103,14 @@ def test_what_is_not_json_is_blamed_on_the_server(hsm: Hsm, body: bytes) -> None
 def test_the_status_names_those_that_are_not_there(hsm: Hsm) -> None:
     hsm.make(A)
     reply = hsm.done("POST", f"{LOCKS}/status", {"ComponentIDs": [A.upper(), "x9"]}).json()
-    assert [each["ID"] for each in reply["Components"]] == [A]
+    assert [component["ID"] for component in reply["Components"]] == [A]
     assert reply["NotFound"] == ["x9"]
 
 
 def test_the_status_by_query(hsm: Hsm) -> None:
     hsm.make(A, B)
     change(hsm, "lock", A)
-    assert [each["ID"] for each in hsm.read(f"{LOCKS}/status?locked=true")["Components"]] == [A]
+    assert [component["ID"] for component in hsm.read(f"{LOCKS}/status?locked=true")["Components"]] == [A]
     assert hsm.read(f"{LOCKS}/status?reserved=true") == {"Components": []}
     assert hsm.refused("GET", f"{LOCKS}/status?reserved=perhaps") == (400, "bad 'Reserved' query parameter: perhaps")
 

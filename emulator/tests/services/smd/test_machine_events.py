@@ -25,7 +25,7 @@ def break_(hsm: Hsm, kind: str, targets: str) -> None:
 
 
 def test_the_inventory_at_the_start_is_what_discovery_found(tiny_hsm: Hsm) -> None:
-    types = {each["Type"] for each in tiny_hsm.read(COMPONENTS)["Components"]}
+    types = {component["Type"] for component in tiny_hsm.read(COMPONENTS)["Components"]}
     assert {"Node", "NodeBMC", "NodeEnclosure", "ComputeModule", "Chassis", "ChassisBMC", "RouterBMC"} <= types
     assert not types & {"Cabinet", "CDU", "MgmtSwitch"}
     assert tiny_hsm.read(f"{COMPONENTS}/{UP}") == {
@@ -119,20 +119,20 @@ def test_a_slot_takes_its_cards_along_and_brings_them_back_without_the_nodes(tin
 
 
 def test_another_slot_is_left_alone(tiny_hsm: Hsm) -> None:
-    before = {xname: tiny_hsm.state(xname) for xname in tiny_hsm.found() if xname.startswith("x1000c0s1")}
+    states_before = {xname: tiny_hsm.state(xname) for xname in tiny_hsm.found() if xname.startswith("x1000c0s1")}
     order(tiny_hsm, SLOT, "Off")
-    assert {xname: tiny_hsm.state(xname) for xname in before} == before
+    assert {xname: tiny_hsm.state(xname) for xname in states_before} == states_before
 
 
 @pytest.fixture
 def changes(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
     """What subscribers are told of."""
-    found: list[tuple[Sequence[str], Mapping[str, Any]]] = []
+    notices: list[tuple[Sequence[str], Mapping[str, Any]]] = []
     monkeypatch.setattr(
         "csm_emulator.services.smd.database.Hsm.notify",
-        lambda _, xnames, change: found.append((list(xnames), change)) if xnames else None,
+        lambda _, xnames, change: notices.append((list(xnames), change)) if xnames else None,
     )
-    return found
+    return notices
 
 
 def test_who_is_told_of_a_change(tiny_hsm: Hsm, changes: list[tuple[Sequence[str], Mapping[str, Any]]]) -> None:

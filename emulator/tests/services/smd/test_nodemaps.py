@@ -9,8 +9,10 @@ N0, N1 = "x0c0s0b0n0", "x0c0s0b0n1"
 
 
 def test_maps_are_made_changed_and_deleted(hsm: Hsm) -> None:
-    made = hsm.done("POST", BASE, {"NodeMaps": [{"ID": N0.upper(), "NID": 1, "Role": "compute"}, {"ID": N1, "NID": 2}]})
-    assert made.json() == {"code": 0, "message": "Created or modified 2 entries"}
+    reply = hsm.done(
+        "POST", BASE, {"NodeMaps": [{"ID": N0.upper(), "NID": 1, "Role": "compute"}, {"ID": N1, "NID": 2}]}
+    )
+    assert reply.json() == {"code": 0, "message": "Created or modified 2 entries"}
     assert hsm.done("PUT", f"{BASE}/{N0}", {"NID": 3, "NodeInfo": {"a": 1}}).json() == {
         "ID": N0,
         "NID": 3,

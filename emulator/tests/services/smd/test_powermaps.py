@@ -12,7 +12,7 @@ def test_maps_are_put_in_read_replaced_and_deleted(hsm: Hsm) -> None:
     assert hsm.done("POST", MAPS, body).json()["message"] == "Created or modified 2 entries"
     assert hsm.read(f"{MAPS}/x0c0s1b0n0") == {"id": "x0c0s1b0n0", "poweredBy": ["x0m0p0v1"]}
     hsm.done("PUT", f"{MAPS}/x0c0s1b0n0", {"poweredBy": ["x0m0p0v3"]})
-    assert [each["poweredBy"] for each in hsm.read(MAPS)] == [["x0m0p0v3"], ["x0m0p0v2"]]
+    assert [powermap["poweredBy"] for powermap in hsm.read(MAPS)] == [["x0m0p0v3"], ["x0m0p0v2"]]
     hsm.done("DELETE", f"{MAPS}/x0c0s1b0n0")
     assert hsm.refused("GET", f"{MAPS}/x0c0s1b0n0") == (404, "no such xname.")
     hsm.done("DELETE", MAPS)

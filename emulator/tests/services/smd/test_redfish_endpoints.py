@@ -13,13 +13,13 @@ BMC, NODE = "x1000c0s0b0", "x1000c0s0b0n0"
 
 
 def test_every_controller_of_the_machine_was_discovered(tiny_hsm: Hsm) -> None:
-    found = {each["ID"]: each for each in tiny_hsm.read(ENDPOINTS)["RedfishEndpoints"]}
+    endpoints = {endpoint["ID"]: endpoint for endpoint in tiny_hsm.read(ENDPOINTS)["RedfishEndpoints"]}
     machine = tiny_hsm.site.machine
     controllers = [part.xname for part in machine.parts("NodeBMC", "ChassisBMC", "RouterBMC", "CabinetPDUController")]
-    assert set(found) == set(controllers)
-    assert found[BMC]["DiscoveryInfo"]["LastDiscoveryStatus"] == "DiscoverOK"
-    assert (found[BMC]["FQDN"], found[BMC]["User"], found[BMC]["Enabled"]) == (BMC, "root", True)
-    assert tiny_hsm.read(f"{ENDPOINTS}/Query/all")["RedfishEndpoints"] == list(found.values())
+    assert set(endpoints) == set(controllers)
+    assert endpoints[BMC]["DiscoveryInfo"]["LastDiscoveryStatus"] == "DiscoverOK"
+    assert (endpoints[BMC]["FQDN"], endpoints[BMC]["User"], endpoints[BMC]["Enabled"]) == (BMC, "root", True)
+    assert tiny_hsm.read(f"{ENDPOINTS}/Query/all")["RedfishEndpoints"] == list(endpoints.values())
 
 
 def test_names_and_addresses_must_agree(hsm: Hsm) -> None:
@@ -94,7 +94,7 @@ def test_deleting_all(tiny_hsm: Hsm) -> None:
     count = len(tiny_hsm.read(ENDPOINTS)["RedfishEndpoints"])
     assert tiny_hsm.done("DELETE", ENDPOINTS).json() == {"code": 0, "message": f"deleted {count} entries"}
     assert tiny_hsm.refused("DELETE", ENDPOINTS) == (404, "no entries to delete")
-    assert {each["State"] for each in tiny_hsm.read(f"{COMPONENTS}?type=node")["Components"]} == {"Empty"}
+    assert {component["State"] for component in tiny_hsm.read(f"{COMPONENTS}?type=node")["Components"]} == {"Empty"}
 
 
 def test_garbage(hsm: Hsm) -> None:

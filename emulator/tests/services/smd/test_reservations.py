@@ -18,21 +18,28 @@ def reserve(hsm: Hsm, *xnames: str, minutes: int = 1, model: str = "rigid") -> A
 
 
 def keys(reply: Any) -> list[dict[str, str]]:
-    return [{"ID": each["ID"], "Key": each["ReservationKey"]} for each in reply["Success"]]
+    return [{"ID": reservation["ID"], "Key": reservation["ReservationKey"]} for reservation in reply["Success"]]
 
 
 def reserved(hsm: Hsm) -> list[str]:
-    return sorted(each["ID"] for each in hsm.read("/locks/status?reserved=true")["Components"])
+    return sorted(component["ID"] for component in hsm.read("/locks/status?reserved=true")["Components"])
 
 
 def test_keys_name_the_component_and_are_never_the_same(hsm: Hsm) -> None:
     hsm.make(A, B)
     reply = reserve(hsm, A, B)
     assert list(reply["Success"][0]) == ["ID", "DeputyKey", "ReservationKey", "ExpirationTime"]
-    assert all(re.fullmatch(f"{each['ID']}:dk:{UUID}", each["DeputyKey"]) for each in reply["Success"])
-    assert all(re.fullmatch(f"{each['ID']}:rk:{UUID}", each["ReservationKey"]) for each in reply["Success"])
+    assert all(
+        re.fullmatch(f"{reservation['ID']}:dk:{UUID}", reservation["DeputyKey"]) for reservation in reply["Success"]
+    )
+    assert all(
+        re.fullmatch(f"{reservation['ID']}:rk:{UUID}", reservation["ReservationKey"])
+        for reservation in reply["Success"]
+    )
     hsm.done("POST", f"{SERVICE}/release", {"ReservationKeys": keys(reply)})
-    assert not {each["Key"] for each in keys(reserve(hsm, A, B))} & {each["Key"] for each in keys(reply)}
+    assert not {reservation["Key"] for reservation in keys(reserve(hsm, A, B))} & {
+        reservation["Key"] for reservation in keys(reply)
+    }
 
 
 def test_a_service_needs_it_unlocked_and_an_administrator_locked(hsm: Hsm) -> None:
@@ -41,8 +48,8 @@ def test_a_service_needs_it_unlocked_and_an_administrator_locked(hsm: Hsm) -> No
     hsm.done("POST", "/locks/lock", {"ComponentIDs": [A]})
     body = {"ComponentIDs": [A], "ReservationDuration": 5}
     assert hsm.refused("POST", SERVICE, body) == (400, "Component is Locked")
-    made = hsm.done("POST", ADMIN, body).json()["Success"][0]
-    assert "ExpirationTime" not in made
+    reservation = hsm.done("POST", ADMIN, body).json()["Success"][0]
+    assert "ExpirationTime" not in reservation
     hsm.site.step(3600)
     assert reserved(hsm) == [A]
 
@@ -76,12 +83,12 @@ def test_renewing_needs_the_key_and_counts_from_now(hsm: Hsm) -> None:
 
 def test_the_deputy_key_proves_a_reservation_and_opens_nothing(hsm: Hsm) -> None:
     hsm.make(A, B)
-    made = reserve(hsm, A)["Success"][0]
-    deputies = [{"ID": A, "Key": made["DeputyKey"]}, {"ID": B, "Key": "b"}]
+    reservation = reserve(hsm, A)["Success"][0]
+    deputies = [{"ID": A, "Key": reservation["DeputyKey"]}, {"ID": B, "Key": "b"}]
     reply = hsm.done("POST", f"{SERVICE}/check", {"DeputyKeys": deputies}).json()
     assert list(reply["Success"][0]) == ["ID", "DeputyKey", "CreationTime", "ExpirationTime"]
     assert reply["Failure"] == [{"ID": B, "Reason": "NotFound"}]
-    body = {"ReservationKeys": [{"ID": A, "Key": made["DeputyKey"]}]}
+    body = {"ReservationKeys": [{"ID": A, "Key": reservation["DeputyKey"]}]}
     assert hsm.refused("POST", f"{SERVICE}/release", body) == (400, "Component not found")
     assert reserved(hsm) == [A]
 
@@ -91,8 +98,11 @@ def test_flexible_tells_which_were_not_to_be_had(hsm: Hsm) -> None:
     hsm.done("POST", "/locks/lock", {"ComponentIDs": [B]})
     reserve(hsm, C)
     reply = reserve(hsm, A, B, C, model="flexible")
-    assert [each["ID"] for each in reply["Success"]] == [A]
-    assert sorted((each["ID"], each["Reason"]) for each in reply["Failure"]) == [(B, "Locked"), (C, "Reserved")]
+    assert [reservation["ID"] for reservation in reply["Success"]] == [A]
+    assert sorted((reservation["ID"], reservation["Reason"]) for reservation in reply["Failure"]) == [
+        (B, "Locked"),
+        (C, "Reserved"),
+    ]
 
 
 def test_removal_asks_for_no_key(hsm: Hsm) -> None:

@@ -9,11 +9,11 @@ BMC = "x1000c0s0b0"
 
 
 def test_every_controller_offers_the_same_services(tiny_hsm: Hsm) -> None:
-    found = tiny_hsm.read(ENDPOINTS)["ServiceEndpoints"]
-    controllers = {each["RedfishEndpointID"] for each in found}
-    assert len(found) == 5 * len(controllers)
+    endpoints = tiny_hsm.read(ENDPOINTS)["ServiceEndpoints"]
+    controllers = {endpoint["RedfishEndpointID"] for endpoint in endpoints}
+    assert len(endpoints) == 5 * len(controllers)
     updates = tiny_hsm.read(f"{ENDPOINTS}/UpdateService")["ServiceEndpoints"]
-    assert {each["RedfishEndpointID"] for each in updates} == controllers
+    assert {endpoint["RedfishEndpointID"] for endpoint in updates} == controllers
 
 
 def test_one_is_read_and_deleted(tiny_hsm: Hsm) -> None:

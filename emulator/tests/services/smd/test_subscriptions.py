@@ -18,9 +18,9 @@ URL = "http://127.0.0.1:1/hear"
 @pytest.fixture
 def posts(hsm: Hsm) -> list[tuple[str, Any]]:
     """What was sent, in order."""
-    sent: list[tuple[str, Any]] = []
-    object.__setattr__(hsm.site.context, "post", lambda url, body: sent.append((url, body)))
-    return sent
+    outgoing: list[tuple[str, Any]] = []
+    object.__setattr__(hsm.site.context, "post", lambda url, body: outgoing.append((url, body)))
+    return outgoing
 
 
 def subscribe(hsm: Hsm, subscriber: str = "me@x", url: str = URL, **triggers: Any) -> int:
@@ -86,10 +86,10 @@ def test_services_of_the_cluster_are_told_directly(
 ) -> None:
     hsm.make(A)
     subscribe(hsm, url="http://cray-hmnfd/hmi/v1/scn", States=["On"])
-    asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(type(hsm.site.context.mesh), "ask", lambda _, *args: asked.append(args))
+    calls: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(type(hsm.site.context.mesh), "ask", lambda _, *args: calls.append(args))
     hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
-    assert asked == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
+    assert calls == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
     assert posts == []
 
 

@@ -19,9 +19,9 @@ def token(site: Site) -> dict[str, str]:
 
 
 def test_a_token_opens_s3(tiny: Site) -> None:
-    given = token(tiny)
-    assert set(given) == {"AccessKeyId", "EndpointURL", "Expiration", "SecretAccessKey", "SessionToken"}
-    caller = Caller(tiny, Keys(given["AccessKeyId"], given["SecretAccessKey"]), given["SessionToken"])
+    credentials = token(tiny)
+    assert set(credentials) == {"AccessKeyId", "EndpointURL", "Expiration", "SecretAccessKey", "SessionToken"}
+    caller = Caller(tiny, Keys(credentials["AccessKeyId"], credentials["SecretAccessKey"]), credentials["SessionToken"])
     caller.put("ims", "a", b"data")
     assert caller.get("ims", "a") == b"data"
 
@@ -37,7 +37,7 @@ def test_each_is_another_after_a_restart_too(tmp_path: Path) -> None:
     first, second = token(site), token(site)
     site = reopen(site)
     third = token(site)
-    assert len({given["AccessKeyId"] for given in (first, second, third)}) == 3
+    assert len({credentials["AccessKeyId"] for credentials in (first, second, third)}) == 3
     site.kept.close()
 
 

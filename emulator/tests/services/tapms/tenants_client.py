@@ -28,8 +28,8 @@ class Tapms(Service):
         self.site = reopen(self.site, self.sent)
 
     def nodes(self, role: str = "Compute") -> list[str]:
-        found = self.hsm("GET", f"/State/Components?type=Node&role={role}").json()["Components"]
-        return sorted(component["ID"] for component in found)
+        components = self.hsm("GET", f"/State/Components?type=Node&role={role}").json()["Components"]
+        return sorted(component["ID"] for component in components)
 
     def kubernetes(self, method: str, path: str, body: Any = None) -> Reply:
         if body is None:

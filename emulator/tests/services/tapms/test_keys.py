@@ -70,13 +70,13 @@ def test_a_key_of_its_own(tapms: Tapms, vault: Vault) -> None:
 
 
 def test_the_key_stays_when_the_tenant_changes(tapms: Tapms, vault: Vault) -> None:
-    before = tapms.deploy(tenantkms=KMS)["status"]["tenantkms"]
-    kept = dict(vault.kept)
+    key_before = tapms.deploy(tenantkms=KMS)["status"]["tenantkms"]
+    keys_stored = dict(vault.kept)
     assert tapms.change(childnamespaces=["user"]).ok
     tapms.until("Deployed")
     tenant = tapms.tenant()
     assert tenant is not None
-    assert (tenant["status"]["tenantkms"], vault.kept) == (before, kept)
+    assert (tenant["status"]["tenantkms"], vault.kept) == (key_before, keys_stored)
 
 
 def test_it_goes_with_the_tenant(tapms: Tapms, vault: Vault) -> None:

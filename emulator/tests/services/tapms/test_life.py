@@ -107,15 +107,15 @@ def test_it_goes_without_a_trace(tapms: Tapms) -> None:
     tapms.deploy()
 
 
-@pytest.mark.parametrize("after", [0.5, 3.0, 12.0])
-def test_a_restart_on_the_way(tapms: Tapms, after: float) -> None:
+@pytest.mark.parametrize("seconds", [0.5, 3.0, 12.0])
+def test_a_restart_on_the_way(tapms: Tapms, seconds: float) -> None:
     assert tapms.create().status == 201
-    tapms.step(after)
+    tapms.step(seconds)
     tapms.again()
     tapms.until("Deployed")
     assert tapms.members() == tapms.nodes()[:2]
     tapms.delete()
-    tapms.step(after)
+    tapms.step(seconds)
     tapms.again()
     tapms.until(None)
     assert tapms.group() is None
@@ -137,9 +137,9 @@ def test_without_child_namespaces_it_is_never_deployed(tapms: Tapms) -> None:
     tapms.step(300)
     assert tapms.state() == "Deploying"
     assert tapms.members() == tapms.nodes()[:2]
-    before = tapms.tenant()
+    tenant_before = tapms.tenant()
     tapms.step(3600)
-    assert tapms.tenant() == before
+    assert tapms.tenant() == tenant_before
 
 
 def test_hsm_is_away_for_a_while(tapms: Tapms) -> None:

@@ -21,8 +21,8 @@ def write(vault: Vault, path: str, data: Any, **options: Any) -> int:
 
 def test_every_version_is_kept(vault: Vault) -> None:
     assert [write(vault, "a/b", {"n": n}) for n in (1, 2, 3)] == [1, 2, 3]
-    found = vault.data("GET", "/secret/data/a/b")
-    assert (found["data"], found["metadata"]["version"]) == ({"n": 3}, 3)
+    secret = vault.data("GET", "/secret/data/a/b")
+    assert (secret["data"], secret["metadata"]["version"]) == ({"n": 3}, 3)
     assert vault.data("GET", "/secret/data/a/b?version=1")["data"] == {"n": 1}
     assert vault.told("GET", "/secret/data/a/b?version=4") == NOTHING
     assert vault.told("GET", "/secret/data/a") == NOTHING
@@ -34,9 +34,9 @@ def test_what_is_deleted_can_come_back_and_what_is_destroyed_cannot(vault: Vault
     for n in (1, 2):
         write(vault, "a", {"n": n})
     vault.done("DELETE", "/secret/data/a")
-    gone = vault.ask("GET", "/secret/data/a")
-    assert (gone.status, gone.json()["data"]["data"]) == (404, None)
-    assert gone.json()["data"]["metadata"]["deletion_time"] != ""
+    reply = vault.ask("GET", "/secret/data/a")
+    assert (reply.status, reply.json()["data"]["data"]) == (404, None)
+    assert reply.json()["data"]["metadata"]["deletion_time"] != ""
     assert vault.data("GET", "/secret/data/a?version=1")["data"] == {"n": 1}
     vault.done("POST", "/secret/undelete/a", {"versions": [2]})
     assert vault.data("GET", "/secret/data/a")["data"] == {"n": 2}
@@ -120,15 +120,15 @@ def test_folders_are_listed(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({}, "no data provided"),
         ({"data": "text"}, "error converting input for field \"data\": '' expected a map, got 'string'"),
         ({"data": {}, "options": {"cas": "x"}}, "error converting input for field 'cas'"),
     ],
 )
-def test_a_write_that_is_none(vault: Vault, body: Any, said: str) -> None:
-    assert vault.told("POST", "/secret/data/a", body) == (400, [said])
+def test_a_write_that_is_none(vault: Vault, body: Any, message: str) -> None:
+    assert vault.told("POST", "/secret/data/a", body) == (400, [message])
 
 
 def test_what_tapms_does(vault: Vault) -> None:
@@ -179,7 +179,7 @@ def test_an_engine_that_goes_takes_everything_along(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "body", "said"),
+    ("name", "body", "refusal"),
     [
         ("secret", {"type": "transit"}, (400, ["path is already in use at secret/"])),
         ("secret/inside", {"type": "transit"}, (400, ["path is already in use at secret/"])),
@@ -188,8 +188,8 @@ def test_an_engine_that_goes_takes_everything_along(vault: Vault) -> None:
         ("new", {"type": "none"}, (400, ["plugin not found in the catalog: none"])),
     ],
 )
-def test_a_mount_that_cannot_be(vault: Vault, name: str, body: Any, said: tuple[int, list[str]]) -> None:
-    assert vault.told("POST", f"/sys/mounts/{name}", body) == said
+def test_a_mount_that_cannot_be(vault: Vault, name: str, body: Any, refusal: tuple[int, list[str]]) -> None:
+    assert vault.told("POST", f"/sys/mounts/{name}", body) == refusal
     assert vault.told("POST", "/transit/keys/k", {"type": "none"}) == (400, ["unknown key type none"])
 
 
@@ -202,8 +202,8 @@ def test_keys_are_kept_and_not_used(vault: Vault, path: str) -> None:
 def test_secrets_outlive_the_machine(vault: Vault) -> None:
     write(vault, "a", {"n": 1})
     vault.done("DELETE", "/secret/metadata/slurm/munge")
-    again = Vault(reopen(vault.site))
-    assert again.data("GET", "/secret/data/a")["data"] == {"n": 1}
-    assert again.told("GET", "/secret/data/slurm/munge") == NOTHING
-    assert again.data("POST", "/manta/data/alps/k8s", {"data": {"mine": "now"}})["version"] == 2
-    assert again.data("GET", "/manta/data/alps/k8s")["data"] == {"mine": "now"}
+    reopened_vault = Vault(reopen(vault.site))
+    assert reopened_vault.data("GET", "/secret/data/a")["data"] == {"n": 1}
+    assert reopened_vault.told("GET", "/secret/data/slurm/munge") == NOTHING
+    assert reopened_vault.data("POST", "/manta/data/alps/k8s", {"data": {"mine": "now"}})["version"] == 2
+    assert reopened_vault.data("GET", "/manta/data/alps/k8s")["data"] == {"mine": "now"}

@@ -60,9 +60,12 @@ def test_manta_reads_what_it_needs_and_nothing_else(vault: Vault) -> None:
         )
     manta = Vault(site, auth["client_token"])
     for name in ("alps", site.machine.topology.name):
-        found = manta.data("GET", f"/manta/data/{name}/k8s")["data"]
-        assert set(found) == {"certificate-authority-data", "client-certificate-data", "client-key-data"}
-        assert (b64decode(found["certificate-authority-data"]), b64decode(found["client-key-data"])) == (b"CA", b"KEY")
+        secret = manta.data("GET", f"/manta/data/{name}/k8s")["data"]
+        assert set(secret) == {"certificate-authority-data", "client-certificate-data", "client-key-data"}
+        assert (b64decode(secret["certificate-authority-data"]), b64decode(secret["client-key-data"])) == (
+            b"CA",
+            b"KEY",
+        )
         assert manta.data("GET", f"/manta/data/{name}/vcs")["data"] == {"token": vcs_token(site.random)}
     assert manta.ask("GET", "/manta/data/alps/vcs", headers={"authorization": f"Bearer {manta.token}"}).status == 200
     assert manta.data("LIST", "/manta/metadata") == {"keys": sorted({"alps/", f"{site.machine.topology.name}/"})}
@@ -84,13 +87,13 @@ def _forged(site: Any) -> list[str]:
     head, claims, mark = genuine.split(".")
     stranger = RSAKey.generate_key(2048)
     kid = jwt.decode(genuine, _published(site), algorithms=["RS256"]).header["kid"]
-    meant = {"aud": "shasta", "sub": "x", "exp": 4_000_000_000}
+    forged_claims = {"aud": "shasta", "sub": "x", "exp": 4_000_000_000}
     none = urlsafe_b64encode(b'{"alg":"none","kid":"' + kid.encode() + b'"}').decode().rstrip("=")
     return [
         f"{head}.{claims}.{mark[:-6]}AAAAAA",
         f"{none}.{claims}.",
-        jwt.encode({"alg": "RS256", "kid": kid}, meant, stranger),
-        jwt.encode({"alg": "RS256", "kid": "other"}, meant, stranger),
+        jwt.encode({"alg": "RS256", "kid": kid}, forged_claims, stranger),
+        jwt.encode({"alg": "RS256", "kid": "other"}, forged_claims, stranger),
         _signed_with_what_is_public(site, kid, claims),
         "garbage",
         "a.b.c",
@@ -101,9 +104,9 @@ def _forged(site: Any) -> list[str]:
 def _signed_with_what_is_public(site: Any, kid: str, claims: str) -> str:
     """A secret that everybody knows, for who asks the token how it was signed."""
     head = urlsafe_b64encode(json.dumps({"alg": "HS256", "kid": kid}).encode()).decode().rstrip("=")
-    said = f"{head}.{claims}"
-    mark = hmac.digest(_published(site).as_pem(private=False), said.encode(), "sha256")
-    return f"{said}.{urlsafe_b64encode(mark).decode().rstrip('=')}"
+    signing_input = f"{head}.{claims}"
+    mark = hmac.digest(_published(site).as_pem(private=False), signing_input.encode(), "sha256")
+    return f"{signing_input}.{urlsafe_b64encode(mark).decode().rstrip('=')}"
 
 
 def _published(site: Any) -> RSAKey:
@@ -155,15 +158,15 @@ def test_a_token_that_is_over_or_for_others_opens_nothing(vault: Vault) -> None:
         reply = vault.ask("POST", "/auth/jwt/login", {"jwt": token, "role": "manta"}, {})
         return reply.status, reply.json().get("errors", [])
 
-    said = "error validating token: "
+    prefix = "error validating token: "
     assert say() == (200, [])
     assert say(aud=["account", "shasta"]) == (200, [])
-    assert say(exp=1) == (400, [said + "invalid expiration time (exp) claim: token is expired"])
-    assert say(nbf=3_999_999_999) == (400, [said + "invalid not before (nbf) claim: token not yet valid"])
-    other = "invalid audience (aud) claim: audience claim does not match any expected audience"
-    assert say(aud="account") == say(aud=None) == (400, [said + other])
+    assert say(exp=1) == (400, [prefix + "invalid expiration time (exp) claim: token is expired"])
+    assert say(nbf=3_999_999_999) == (400, [prefix + "invalid not before (nbf) claim: token not yet valid"])
+    wrong_audience = "invalid audience (aud) claim: audience claim does not match any expected audience"
+    assert say(aud="account") == say(aud=None) == (400, [prefix + wrong_audience])
     spy.instead["keycloak"] = Reply(503)
-    assert say() == (500, [said + "fetching keys oidc: get keys failed"])
+    assert say() == (500, [prefix + "fetching keys oidc: get keys failed"])
     del spy.instead["keycloak"]
     genuine = jwt_of(site)
     vault.break_("token-expiry", "keycloak", before=4_000_000_000)
@@ -175,7 +178,7 @@ def _json(key: RSAKey) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("mount", "body", "said"),
+    ("mount", "body", "message"),
     [
         ("jwt", {"role": "manta"}, "missing token"),
         ("jwt", {"jwt": "x"}, "missing role"),
@@ -184,35 +187,35 @@ def _json(key: RSAKey) -> bytes:
         ("jwt", {"jwt": [], "role": "manta"}, "error converting input for field 'jwt'"),
     ],
 )
-def test_a_login_that_says_too_little(vault: Vault, mount: str, body: Any, said: str) -> None:
-    assert vault.told("POST", f"/auth/{mount}/login", body) == (400, [said])
+def test_a_login_that_says_too_little(vault: Vault, mount: str, body: Any, message: str) -> None:
+    assert vault.told("POST", f"/auth/{mount}/login", body) == (400, [message])
     assert vault.told("POST", "/auth/jwt-manta-/login", body) == DENIED
 
 
 def test_a_token_lives_as_long_as_it_is_renewed(vault: Vault) -> None:
     mine = Vault(vault.site, vault.login(jwt_of(vault.site))["client_token"])
-    found = mine.data("GET", "/auth/token/lookup-self")
-    assert (found["id"], found["ttl"], found["path"]) == (mine.token, 3600, "auth/jwt-manta-alps/login")
+    token = mine.data("GET", "/auth/token/lookup-self")
+    assert (token["id"], token["ttl"], token["path"]) == (mine.token, 3600, "auth/jwt-manta-alps/login")
     vault.step(3000)
     assert mine.data("GET", "/auth/token/lookup-self")["ttl"] == 600
     assert mine.ask("POST", "/auth/token/renew-self").json()["auth"]["lease_duration"] == 3600
     vault.step(3000)
     assert mine.ask("GET", "/auth/token/lookup-self").status == 200
-    again = Vault(reopen(vault.site), mine.token)
-    assert again.data("GET", "/auth/token/lookup-self")["ttl"] == 600
-    again.step(601)
-    assert again.told("GET", "/auth/token/lookup-self") == INVALID
-    assert len(again.site.tables._tables["vault.tokens"]) == 0
+    reopened_vault = Vault(reopen(vault.site), mine.token)
+    assert reopened_vault.data("GET", "/auth/token/lookup-self")["ttl"] == 600
+    reopened_vault.step(601)
+    assert reopened_vault.told("GET", "/auth/token/lookup-self") == INVALID
+    assert len(reopened_vault.site.tables._tables["vault.tokens"]) == 0
 
 
 def test_a_revoked_token_is_over(vault: Vault) -> None:
     mine = Vault(vault.site, vault.login(jwt_of(vault.site))["client_token"])
     mine.done("POST", "/auth/token/revoke-self")
     assert mine.told("GET", "/auth/token/lookup-self") == INVALID
-    other = vault.login(jwt_of(vault.site))["client_token"]
-    assert other != mine.token
-    vault.done("POST", "/auth/token/revoke", {"token": other})
-    assert vault.told("POST", "/auth/token/lookup", {"token": other}) == (403, ["bad token"])
+    other_token = vault.login(jwt_of(vault.site))["client_token"]
+    assert other_token != mine.token
+    vault.done("POST", "/auth/token/revoke", {"token": other_token})
+    assert vault.told("POST", "/auth/token/lookup", {"token": other_token}) == (403, ["bad token"])
     vault.done("POST", "/auth/token/revoke", {"token": vault.token})
     assert vault.data("GET", "/auth/token/lookup-self")["policies"] == ["root"]
 
@@ -232,9 +235,9 @@ def test_policies_are_what_they_say(vault: Vault) -> None:
     """
     vault.done("PUT", "/sys/policy/team", {"policy": text})
     assert vault.data("GET", "/sys/policy/team")["rules"] == text
-    made = vault.ask("POST", "/auth/token/create", {"policies": ["team"], "ttl": "1h"}).json()["auth"]
-    assert (made["policies"], made["lease_duration"]) == (["default", "team"], 3600)
-    team = Vault(vault.site, made["client_token"])
+    auth = vault.ask("POST", "/auth/token/create", {"policies": ["team"], "ttl": "1h"}).json()["auth"]
+    assert (auth["policies"], auth["lease_duration"]) == (["default", "team"], 3600)
+    team = Vault(vault.site, auth["client_token"])
     for path in ("team/a", "team/closed", "any/shared"):
         vault.data("POST", f"/secret/data/{path}", {"data": {}})
     assert team.ask("POST", "/secret/data/team/a", {"data": {}}).status == 200
@@ -242,9 +245,9 @@ def test_policies_are_what_they_say(vault: Vault) -> None:
     assert team.ask("GET", "/secret/data/any/shared").status == 200
     assert team.told("GET", "/secret/data/any/other") == NOT_YOURS
     assert team.told("DELETE", "/secret/data/team/a") == NOT_YOURS
-    asked = {"paths": ["secret/data/team/a", "secret/data/team/closed"]}
-    found = team.data("POST", "/sys/capabilities-self", asked)
-    assert found == {"secret/data/team/a": ["create", "read"], "secret/data/team/closed": ["deny"]}
+    body = {"paths": ["secret/data/team/a", "secret/data/team/closed"]}
+    capabilities = team.data("POST", "/sys/capabilities-self", body)
+    assert capabilities == {"secret/data/team/a": ["create", "read"], "secret/data/team/closed": ["deny"]}
     assert team.told("POST", "/auth/token/create", {}) == NOT_YOURS
     vault.done("DELETE", "/sys/policy/team")
     assert team.told("GET", "/secret/data/any/shared") == NOT_YOURS
@@ -254,7 +257,7 @@ def test_policies_are_what_they_say(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "found"),
+    ("rules", "expected"),
     [
         ({"a/b/other": ["read"]}, ["deny"]),
         ({"a/*": ["deny"], "a/b/c": ["read"]}, ["read"]),
@@ -268,19 +271,21 @@ def test_policies_are_what_they_say(vault: Vault) -> None:
         ({"a/+": ["read"]}, ["deny"]),
     ],
 )
-def test_the_rule_that_fits_best_counts(vault: Vault, rules: dict[str, list[str]], found: list[str]) -> None:
-    text = "\n".join(f'path "{path}" {{ capabilities = {json.dumps(each)} }}' for path, each in rules.items())
+def test_the_rule_that_fits_best_counts(vault: Vault, rules: dict[str, list[str]], expected: list[str]) -> None:
+    text = "\n".join(
+        f'path "{path}" {{ capabilities = {json.dumps(capabilities)} }}' for path, capabilities in rules.items()
+    )
     vault.done("PUT", "/sys/policy/team", {"policy": text})
-    made = vault.ask("POST", "/auth/token/create", {"policies": ["team"]}).json()["auth"]
-    team = Vault(vault.site, made["client_token"])
-    assert team.data("POST", "/sys/capabilities-self", {"paths": ["a/b/c"]})["a/b/c"] == found
+    auth = vault.ask("POST", "/auth/token/create", {"policies": ["team"]}).json()["auth"]
+    team = Vault(vault.site, auth["client_token"])
+    assert team.data("POST", "/sys/capabilities-self", {"paths": ["a/b/c"]})["a/b/c"] == expected
 
 
 def test_two_policies_give_what_either_gives(vault: Vault) -> None:
     for name, word in (("one", "read"), ("two", "list")):
         vault.done("PUT", f"/sys/policy/{name}", {"policy": f'path "a/*" {{ capabilities = ["{word}"] }}'})
-    made = vault.ask("POST", "/auth/token/create", {"policies": ["one", "two"]}).json()["auth"]
-    team = Vault(vault.site, made["client_token"])
+    auth = vault.ask("POST", "/auth/token/create", {"policies": ["one", "two"]}).json()["auth"]
+    team = Vault(vault.site, auth["client_token"])
     assert team.data("POST", "/sys/capabilities-self", {"paths": ["a/b"]})["a/b"] == ["list", "read"]
 
 

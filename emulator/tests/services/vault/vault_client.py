@@ -23,8 +23,8 @@ class Vault(Service):
         self.token = vault_root(site.random) if token is None else token
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
-        given = {"x-vault-token": self.token} if self.token else {}
-        return super().ask(method, path, body, given if headers is None else headers)
+        token_headers = {"x-vault-token": self.token} if self.token else {}
+        return super().ask(method, path, body, token_headers if headers is None else headers)
 
     def told(self, method: str, path: str, body: Any = None) -> tuple[int, list[str]]:
         """Status and errors of a refusal, which has nothing else."""
@@ -44,8 +44,8 @@ class Vault(Service):
     def login(self, jwt: str, mount: str = "jwt-manta-alps", role: str = "manta") -> dict[str, Any]:
         reply = self.ask("POST", f"/auth/{mount}/login", {"jwt": jwt, "role": role}, {})
         assert reply.status == 200, reply.body
-        found: dict[str, Any] = reply.json()["auth"]
-        return found
+        auth: dict[str, Any] = reply.json()["auth"]
+        return auth
 
 
 def account_token_of(site: Site, namespace: str, account: str) -> str:
@@ -54,8 +54,8 @@ def account_token_of(site: Site, namespace: str, account: str) -> str:
     meta = {"name": name, "annotations": {"kubernetes.io/service-account.name": account}}
     body = {"metadata": meta, "type": "kubernetes.io/service-account-token"}
     assert site.mesh.ask("kubernetes", "POST", path, body).status == 201
-    found = site.mesh.ask("kubernetes", "GET", f"{path}/{name}").json()
-    return base64.b64decode(found["data"]["token"]).decode()
+    secret = site.mesh.ask("kubernetes", "GET", f"{path}/{name}").json()
+    return base64.b64decode(secret["data"]["token"]).decode()
 
 
 def jwt_of(site: Site, username: str = "admin") -> str:

@@ -39,9 +39,9 @@ def _pack(objects: Iterable[tuple[str, bytes]]) -> bytes:
 
 def _head(kind: int, size: int) -> bytes:
     """Four bits of the size, then seven in each byte; the highest bit says that there are more."""
-    head, here = bytearray(), kind << 4 | size & 15
+    head, prefix = bytearray(), kind << 4 | size & 15
     size >>= 4
     while size:
-        head.append(here | 0x80)
-        here, size = size & 0x7F, size >> 7
-    return bytes([*head, here])
+        head.append(prefix | 0x80)
+        prefix, size = size & 0x7F, size >> 7
+    return bytes([*head, prefix])

@@ -54,18 +54,18 @@ def test_a_tree_without_an_end_is_told_as_far_as_it_is_read(gitea: Gitea, reposi
 def test_a_tree_is_read_once_for_all_its_pages(gitea: Gitea, repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {f"f{number:02}": b"%d" % number for number in range(25)}
     commit = pushed(gitea, files)
-    asked: list[str] = []
+    calls: list[str] = []
     beginning = Git.beginning
 
     def spied(git: Git, path: Path, *args: str, **more: Any) -> tuple[bytes, bool]:
-        asked.append(args[0])
+        calls.append(args[0])
         return beginning(git, path, *args, **more)
 
     monkeypatch.setattr(Git, "beginning", spied)
     pages = [gitea.get(f"/repos/{repository}/git/trees/{commit}?per_page=10&page={page}") for page in (1, 2, 3)]
     assert [entry["path"] for page in pages for entry in page["tree"]] == sorted(files)
     assert [page["truncated"] for page in pages] == [True, True, False]
-    assert asked.count("ls-tree") == 1
+    assert calls.count("ls-tree") == 1
 
 
 @pytest.mark.parametrize("path", ["commits", "contents", "git/refs", "raw/site.yml"])
@@ -135,28 +135,28 @@ def test_what_commits_did_is_told_from_the_first_parent(gitea: Gitea, repository
     same = objects.commit(objects.tree({"a": b"1\n"}), [root], BEA, 3, "same")
     merge = objects.commit(objects.tree({"a": b"1\n", "b\tc": b"1\n2\n"}), [same, side], BEA, 4, "merge")
     push(gitea, repository, "main", merge, objects)
-    told = {
-        each["commit"]["message"]: ([file["filename"] for file in each["files"]], each["stats"]["additions"])
-        for each in gitea.get(f"/repos/{repository}/commits")
+    changes = {
+        commit["commit"]["message"]: ([file["filename"] for file in commit["files"]], commit["stats"]["additions"])
+        for commit in gitea.get(f"/repos/{repository}/commits")
     }
-    assert told == {"root": (["a"], 1), "side": (["b\tc"], 2), "same": ([], 0), "merge": (["b\tc"], 2)}
+    assert changes == {"root": (["a"], 1), "side": (["b\tc"], 2), "same": ([], 0), "merge": (["b\tc"], 2)}
 
 
 @pytest.mark.parametrize(
-    ("bound", "lowered", "said"),
+    ("bound", "lowered", "message"),
     [
         (hook.LARGEST_REPOSITORY, 3 << 20, "the repository would hold 4 MB unpacked, and may hold"),
         (hook.MOST_OBJECTS, 2, "the repository would hold 3 objects, and may hold 2; push fewer"),
     ],
 )
 def test_a_push_that_unpacks_to_too_much_is_refused(
-    gitea: Gitea, repository: str, bound: int, lowered: int, said: str, monkeypatch: pytest.MonkeyPatch
+    gitea: Gitea, repository: str, bound: int, lowered: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("csm_emulator.services.vcs.git.git.HOOK", hook.HOOK.replace(f" {bound}", f" {lowered}"))
     objects = Objects()
     commit = objects.commit(objects.tree({"f": bytes(4 << 20)}), [], BEA, 1, "m")
     answer = push(gitea, repository, "main", commit, objects)
-    assert b"Gitea: " + said.encode() in answer
+    assert b"Gitea: " + message.encode() in answer
     assert b"pre-receive hook declined" in answer
     assert gitea.get(f"/repos/{repository}")["empty"] is True
 

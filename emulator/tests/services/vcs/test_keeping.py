@@ -36,17 +36,17 @@ class Tries(list[Path]):
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> Tries:
-    asked = Tries()
+    attempts = Tries()
     run = Git.run
 
     def failing(git: Git, path: Path, *args: str, **more: Any) -> bytes:
-        if args[0] == "bundle" and args[1] == "create" and path.name == "1.git" and not asked.over:
-            asked.append(path)
+        if args[0] == "bundle" and args[1] == "create" and path.name == "1.git" and not attempts.over:
+            attempts.append(path)
             raise TooMuch("git bundle took more than 5 s")
         return run(git, path, *args, **more)
 
     monkeypatch.setattr(Git, "run", failing)
-    return asked
+    return attempts
 
 
 def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, caplog: pytest.LogCaptureFixture) -> None:
@@ -60,13 +60,13 @@ def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, cap
     gitea.site.keep()
     assert (len(tries), len(caplog.records)) == (2, 1)
     assert status(gitea, CSM, "lost") == 200
-    again = Gitea(reopen(gitea.site))
-    assert status(again, SLURM, "kept") == 200
-    assert again.ask("GET", "/orgs/site").status == 200
+    reopened_gitea = Gitea(reopen(gitea.site))
+    assert status(reopened_gitea, SLURM, "kept") == 200
+    assert reopened_gitea.ask("GET", "/orgs/site").status == 200
     # As it was before: not a ref without its commit.
-    assert status(again, CSM, "lost") == 404
-    assert status(again, CSM, "main") == 404
-    assert again.ask("GET", f"{CSM}/branches/main").status == 200
+    assert status(reopened_gitea, CSM, "lost") == 404
+    assert status(reopened_gitea, CSM, "main") == 404
+    assert reopened_gitea.ask("GET", f"{CSM}/branches/main").status == 200
 
 
 def test_what_could_not_be_kept_is_kept_later(gitea: Gitea, tries: Tries) -> None:
@@ -94,9 +94,9 @@ def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.Monk
         with pytest.raises(Unavailable, match="no room for vcs/1/2"):
             gitea.site.keep()
     gitea.site.kept.close()
-    again = Gitea(open_site(gitea.site.kept.path, gitea.site.machine.topology.name))
-    assert (status(again, CSM, "first"), status(again, CSM, "second")) == (200, 404)
-    assert again.ask("GET", "/orgs/site").status == 200
+    reopened_gitea = Gitea(open_site(gitea.site.kept.path, gitea.site.machine.topology.name))
+    assert (status(reopened_gitea, CSM, "first"), status(reopened_gitea, CSM, "second")) == (200, 404)
+    assert reopened_gitea.ask("GET", "/orgs/site").status == 200
 
 
 def test_what_was_pushed_last_is_kept_at_the_end(gitea: Gitea) -> None:
