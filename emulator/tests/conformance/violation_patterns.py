@@ -1,4 +1,4 @@
-"""Pieces of the patterns that known differences are written with."""
+"""Parts of the patterns that the known differences are written with."""
 
 from __future__ import annotations
 
