@@ -47,7 +47,7 @@ OPENINGS: dict[str, Steps] = {
     "sls": sls.creations(),
     "bss": bss.creations(),
 }
-GIVEN: dict[str, tuple[Step, ...]] = {"bss": bss.INVENTORY}
+PREREQUISITES: dict[str, tuple[Step, ...]] = {"bss": bss.INVENTORY}
 
 
 def sequences(area: str) -> st.SearchStrategy[Sequence]:
@@ -55,7 +55,9 @@ def sequences(area: str) -> st.SearchStrategy[Sequence]:
     steps = AREAS[area]()
     opening = st.lists(OPENINGS[area], max_size=4) if area in OPENINGS else st.just([])
     return st.builds(
-        lambda first, then, last: Sequence(f"random {area}", *first, *then, *last, given=GIVEN.get(area, ())),
+        lambda first, then, last: Sequence(
+            f"random {area}", *first, *then, *last, prerequisites=PREREQUISITES.get(area, ())
+        ),
         opening,
         st.lists(steps, min_size=1, max_size=20),
         st.lists(steps, max_size=20),

@@ -53,7 +53,7 @@ components = spoiled(
     often=12,
 )
 plain_nodes = st.lists(nodes, min_size=1, max_size=4, unique=True).map(
-    lambda found: post(BASE, {"Components": [{"ID": name, "State": "On", "NID": at} for at, name in enumerate(found)]})
+    lambda names: post(BASE, {"Components": [{"ID": name, "State": "On", "NID": at} for at, name in enumerate(names)]})
 )
 a_list = st.lists(components, max_size=4)
 words = {

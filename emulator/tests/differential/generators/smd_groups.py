@@ -61,17 +61,17 @@ def _kind(kind: str, name: str, keys: st.SearchStrategy[str], body: Values) -> S
 
 
 def creations() -> Steps:
-    """Groups and partitions that are right."""
+    """Valid groups and partitions."""
     ids = st.lists(nodes, max_size=3, unique=True)
     groups = st.tuples(st.sampled_from(("blue", "red", "green")), ids, st.booleans()).map(
-        lambda found: post(
+        lambda parts: post(
             f"{BASE}/groups",
-            {"label": found[0], "members": {"ids": found[1]}, "tags": ["t1"]}
-            | ({"exclusiveGroup": "colours"} if found[2] else {}),
+            {"label": parts[0], "members": {"ids": parts[1]}, "tags": ["t1"]}
+            | ({"exclusiveGroup": "colours"} if parts[2] else {}),
         )
     )
     partitions = st.tuples(st.sampled_from(("p1", "p2", "p1.2")), ids).map(
-        lambda found: post(f"{BASE}/partitions", {"name": found[0], "members": {"ids": found[1]}})
+        lambda parts: post(f"{BASE}/partitions", {"name": parts[0], "members": {"ids": parts[1]}})
     )
     return st.one_of(groups, partitions)
 

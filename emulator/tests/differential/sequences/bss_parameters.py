@@ -151,9 +151,9 @@ SEQUENCES = [
         put(PARAMETERS, {"hosts": ["Default"], "cloud-init": CLOUD}),
         *(
             step
-            for each in PATCHES
+            for cloud_init in PATCHES
             for step in (
-                patch(PARAMETERS, {"hosts": ["Default"], "cloud-init": each}),
+                patch(PARAMETERS, {"hosts": ["Default"], "cloud-init": cloud_init}),
                 get(f"{PARAMETERS}?name=Default"),
             )
         ),
