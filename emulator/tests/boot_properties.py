@@ -1,4 +1,4 @@
-"""What is true of BOS, of CFS and of the fabric beside the machine, whatever was asked of them."""
+"""Invariants of BOS, of CFS and of the fabric, which hold after any sequence of requests."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from csm_emulator.site import Site
 from site_properties import Picture
 
 PUSHED_WITHIN = 30.0
-"""A sweep every eleven seconds, three on the way; more is somebody's mistake."""
+"""Seconds: a sweep runs every eleven seconds, and a push takes up to three; a longer time is an error."""
 
 
 def get(site: Site, service: str, path: str) -> Any:
-    """None where the service is away."""
+    """The body of the reply; None while the service is down."""
     reply = site.mesh.ask(service, "GET", path)
     return reply.json() if reply.ok else None
 
 
 def check_bos(picture: Picture, checked_components: set[tuple[str, str]]) -> None:
-    """Whoever BOS calls booted was up, whoever it calls shut down was off, after its session had begun; and nobody
-    still works for a session that is over. ``done``: what was looked at before, component and session.
+    """A node that BOS calls booted or shut down was up or off after its session began; no component is in an ended session.
+
+    ``checked_components``: pairs of component and session that were checked before.
     """
     components = get(picture.site, "bos", "/v2/components")
     sessions = get(picture.site, "bos", "/v2/sessions")
@@ -48,7 +49,7 @@ def _check_got_there(picture: Picture, component: dict[str, Any], session: Any) 
 
 
 def check_cfs(picture: Picture) -> None:
-    """No node is in two sessions of the batcher at once, and what is configured has each layer of its configuration."""
+    """No node is in two sessions of the batcher at once, and a configured node has each layer of its configuration."""
     sessions = _all(picture.site, "/v3/sessions", "sessions")
     if sessions is None:
         return
@@ -89,12 +90,12 @@ def _all(site: Site, path: str, name: str) -> list[Any] | None:
 
 
 def edge_ports(site: Site) -> dict[str, PortPlace]:
-    """By the NIC that is planned there."""
+    """The edge ports by the NIC that is planned there."""
     return {place.end: place for place in site.machine.fabric.plan.ports.values() if place.edge and place.end}
 
 
 def check_frames(site: Site, tags: tuple[int | None, ...]) -> None:
-    """Reckoned again from nothing but the ports at both ends: whoever reaches whom is what these two let through."""
+    """Whether a frame arrives follows from the two ports at its ends alone, computed here a second time."""
     fabric = site.machine.fabric
     ports = edge_ports(site)
     links = list(ports)[:4]
@@ -124,7 +125,7 @@ def _passes(site: Site, source: PortPlace, target: PortPlace, tag: int | None) -
 
 
 def check_pushed(site: Site, excused: set[str], quiet_since: float) -> None:
-    """Some time after the last change every port that nobody spoilt is as the documents want it."""
+    """Some time after the last change every port that no fault changed is as the documents say."""
     if site.clock.now() - quiet_since < PUSHED_WITHIN:
         return
     fabric = site.machine.fabric

@@ -1,4 +1,4 @@
-"""Requests about one node, in the middle of its machine: the larger machine may not make them dearer."""
+"""Requests about one node in the middle of its machine: a larger machine must not make them slower."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Asked:
 
 
 class OneNode:
-    """A node of a machine, and what requests about it cost."""
+    """A node of a machine, and the cost of requests about it."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -122,7 +122,7 @@ class OneNode:
         }
 
     def ask(self, request: str) -> Asked:
-        """The least CPU time of several."""
+        """The smallest CPU time of several runs, in seconds."""
         method, service, target = request.split(" ", 2)
         path, _, query = target.format_map(self._names).partition("?")
         pairs = tuple(_pairs(query))
@@ -145,7 +145,7 @@ class OneNode:
 
 
 def _connected(site: Site) -> str:
-    """A controller that SLS knows a port of a management switch for."""
+    """A controller with a port of a management switch in SLS."""
     query = (("type", "comptype_mgmt_switch_connector"),)
     rows = site.ask("sls", Call("GET", "/v1/search/hardware", query)).json()
     return str(next(row["ExtraProperties"]["NodeNics"][0] for row in rows))

@@ -1,4 +1,4 @@
-"""The switches of ``csm-emulator``: what they print, and what they say to a slip of the pen."""
+"""The control commands of ``csm-emulator``: their output, and their answers to mistakes of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""boto3, as anybody installs it, against the site's S3."""
+"""boto3 from PyPI against the site's S3."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_address_that_is_signed_works_without_credentials(machine: Emulator, 
 
 
 def test_signatures_of_version_2(machine: Emulator) -> None:
-    """Which boto3 makes by itself for URLs, when it is told no region."""
+    """Version 2 is what boto3 uses for URLs when no region is set."""
     old = _client(machine, "s3")
     old.put_object(Bucket="boot-images", Key="mine/ö d", Body=b"old", ContentType="text/plain", Metadata={"a": "b"})
     assert old.list_objects_v2(Bucket="boot-images", Prefix="mine/ö")["KeyCount"] == 1

@@ -1,4 +1,4 @@
-"""hvac, as anybody installs it, against the site's Vault."""
+"""hvac from PyPI against the site's Vault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def machine() -> Iterator[Emulator]:
 
 @pytest.fixture
 def vault(machine: Emulator) -> Iterator[hvac.Client]:
-    """Logged in with a token of Keycloak, as Manta does it."""
+    """A client that logged in with a token of Keycloak, as Manta does."""
     client = hvac.Client(url=machine.addresses["vault"], verify=machine.ca)
     client.auth.jwt.jwt_login("manta", machine.token(), path=f"jwt-manta-{SITE}")
     yield client

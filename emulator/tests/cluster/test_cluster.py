@@ -1,4 +1,4 @@
-"""Pods: what they say and when, what becomes of them, and that all of it survives."""
+"""Pods: their logs, their events, their end, and that all of them survive a restart."""
 
 from __future__ import annotations
 

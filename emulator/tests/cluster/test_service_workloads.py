@@ -1,4 +1,4 @@
-"""A service needs its pods: without them its API is away, and what an operator does waits for the operator."""
+"""A service needs its pods: without them its API is down, and the work of its operators waits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def scale(site: Site, workload: tuple[str, str], replicas: int) -> None:
 
 
 def scale_soon(site: Site, workload: tuple[str, str], replicas: int) -> None:
-    """No pod has ended yet, and none has begun."""
+    """Asserts that no pod has ended yet, and none has started since."""
     namespace, name = workload
     kind = "statefulsets" if name in STATEFUL else "deployments"
     path = f"/apis/apps/v1/namespaces/{namespace}/{kind}/{name}"
@@ -226,7 +226,7 @@ def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
 
 
 def test_nodes_boot_with_the_ipxe_that_was_built_last(tiny: Site) -> None:
-    """cray-ipxe builds it, and puts it where cray-tftp has it from."""
+    """cray-ipxe builds the binary, and puts it where cray-tftp reads it."""
     scale(tiny, ("services", "cray-ipxe-x86-64"), 0)
     tiny.machine.power.reset(OFF, "On", "test")
     tiny.step(900)
@@ -247,7 +247,7 @@ def test_components_wait_for_the_batcher(tiny: Site) -> None:
 
 
 def test_a_stable_component_is_taken_up_by_the_status_operator_alone(tiny: Site) -> None:
-    """An enabled component that wants nothing is disabled again by BOS's status operator."""
+    """BOS's status operator disables an enabled component that desires nothing."""
     bos = Service(tiny, "bos", "/v2")
     scale(tiny, ("services", "cray-bos-operator-status"), 0)
     assert bos.ask("PATCH", f"/components/{NODE}", {"enabled": True}, JSON_BODY).ok

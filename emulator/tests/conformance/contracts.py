@@ -53,7 +53,7 @@ class Operation:
     service: str
     method: str
     path: str
-    """At the service."""
+    """The path at the service."""
     summary: str
     example_path: str
     """The path, with a value for each parameter that has an enum."""

@@ -56,7 +56,7 @@ def _row(operation: Operation, router: Router | None) -> Row:
 
 
 def _absent_there_too(operation: Operation) -> str:
-    """Why the real service has no such operation either; empty when it has."""
+    """The reason why the real service has no such operation either; empty when it has one."""
     patterns = NOT_SERVED.get(operation.service, {})
     label = f"{operation.method} {operation.path}"
     return next((reason for pattern, reason in patterns.items() if re.fullmatch(pattern, label)), "")

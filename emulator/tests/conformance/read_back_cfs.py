@@ -28,7 +28,7 @@ _IN_V2 = {"session_ttl": "sessionTTL", "additional_inventory_url": "additionalIn
 
 
 def _old_name(name: str) -> str:
-    """Of version 2, which writes names as camels."""
+    """The name in version 2, which writes names in camel case."""
     first, *words = name.split("_")
     return _IN_V2.get(name, first + "".join(map(str.capitalize, words)))
 
@@ -164,7 +164,7 @@ def _of_v2(body: dict[str, Any], _: Any) -> list[tuple[str, str]]:
 
 
 def _for_v2(thing: dict[str, Any]) -> list[tuple[str, str]]:
-    """Version 2 has the state in the commit, when it is not the usual one."""
+    """Version 2 appends the status to the commit, unless it is ``applied``."""
     return [
         (layer["clone_url"], layer["commit"] + ("" if layer["status"] == "applied" else f"_{layer['status']}"))
         for layer in thing["state"]
@@ -197,7 +197,7 @@ def _written_in_v2(thing: dict[str, Any]) -> dict[str, Any]:
         {"cloneUrl": url, "commit": commit, "playbook": layer["playbook"], "sessionName": layer["session_name"]}
         for layer, (url, commit) in layers
     ]
-    # Not deeper: tags are named by people, and no version renames them.
+    # The names inside are not converted: people choose the names of tags, and no version renames them.
     return {_old_name(name): value for name, value in thing.items()} | {"state": state}
 
 

@@ -25,7 +25,7 @@ def _without_new(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _everywhere(kind: str, expected: Callable[[Thing], Any], *versions: str) -> Sequence[ReadBack]:
-    """On the path of the new record, and in the list, in all versions."""
+    """Reads on the path of the new record and in the list, in all versions."""
     return [
         read_back
         for version in versions

@@ -150,7 +150,7 @@ _NO_CLOUD = {"meta-data": None, "user-data": None}
 
 @cache
 def _mac(xname: str) -> str:
-    """Of its card in the node network."""
+    """The MAC of the node's card in the node network."""
     return next(nic.mac for nic in topologies.load("tiny").nics if nic.owner == xname and nic.network == "NMN")
 
 

@@ -41,7 +41,7 @@ def _ids(body: Any) -> list[str]:
 
 
 def _one_of(key: str) -> Callable[[Any, Any], Any]:
-    """The one with this name in a list of all."""
+    """Finds the record with the same name in a list of all."""
     return lambda body, thing: next(record for record in body if record[key] == thing[key])
 
 

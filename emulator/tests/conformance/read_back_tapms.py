@@ -1,4 +1,4 @@
-"""TAPMS: tenants are made in Kubernetes, and show here."""
+"""TAPMS: a tenant is created in Kubernetes, and read from TAPMS."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Finding:
 @dataclass(slots=True)
 class Findings:
     statuses: dict[str, Counter[int]] = field(default_factory=dict)
-    """By operation."""
+    """Counts of each status, by operation."""
     violations: dict[Finding, str] = field(default_factory=dict)
     """Each with one request that leads to it."""
     server_errors: dict[Finding, str] = field(default_factory=dict)

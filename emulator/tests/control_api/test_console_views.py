@@ -1,4 +1,4 @@
-"""What the control API shows of pods."""
+"""The views of pods in the control API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies against what Go 1.26 said of them, word for word, when it was given the same."""
+"""Bodies compared with the words of Go 1.26 for the same bodies."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_what_was_read_is_written_as_go_does() -> None:
 
 
 def test_what_nobody_mentions_is_each_ones_own() -> None:
-    """Callers change what they have read."""
+    """Callers change the values that they read."""
     first, second = decode(b"[{}, {}]", slice_of(OUTER))
     first["In"]["S"] = first["Name"] = "changed"
     assert second == empty(OUTER)

@@ -123,7 +123,7 @@ def sort(value: Json, place: str, unordered: tuple[str, ...], equal_ids: Mask) -
 
 
 def differences(real: MaskedAnswer, ours: MaskedAnswer) -> Iterator[tuple[str, Json, Json]]:
-    """(place, real, ours); where the status differs, only that and what was said."""
+    """(place, real, ours); where the status differs, only the statuses and bodies."""
     if real.status != ours.status:
         yield "status", f"{real.status} {_short(real.body)}", f"{ours.status} {_short(ours.body)}"
         return

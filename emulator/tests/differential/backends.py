@@ -103,7 +103,7 @@ class Oracles:
             self._bss_is_stale = True
 
     def _refresh_bss(self) -> None:
-        """BSS reads HSM again when asked, but not twice in a second by its clock."""
+        """BSS reads HSM again when asked, but not twice in one second of its clock."""
         time.sleep(1.0 - time.time() % 1.0 + 0.002)
         self._wire.ask("bss", "POST", "/boot/v1/hosts", None, {})
         self._bss_is_stale = False
@@ -113,7 +113,7 @@ class Oracles:
         self._changed.discard("smd")
 
     def send(self, step: Step) -> Answer:
-        if step.method not in _READS or step.service == "bss":  # reading leaves a trace in the endpoint history
+        if step.method not in _READS or step.service == "bss":  # a read adds an entry to the endpoint history
             self._changed.add(step.service)
         if step.path.startswith(SUBSCRIPTIONS):
             self._changed.add(SUBSCRIPTIONS)
@@ -140,7 +140,7 @@ class Emulator:
         self.close()
         self.count += 1
         state_file = StateFile(self.folder / f"{self.count}.state")
-        # A moment with a fraction, as moments have.
+        # The moment has a fraction of a second, as real moments have.
         self.site = Site(
             Start(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4), state_file
         )

@@ -21,7 +21,7 @@ class Tally:
 
     requests: Counter[str] = field(default_factory=Counter)
     explained: Counter[str] = field(default_factory=Counter)
-    """By pattern."""
+    """Counts by pattern."""
     unexplained: dict[str, list[str]] = field(default_factory=dict)
     """By the name of the sequence; Hypothesis repeats a failing one, and the last is the shortest."""
     played: set[str] = field(default_factory=set)

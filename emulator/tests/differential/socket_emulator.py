@@ -55,7 +55,7 @@ class SocketEmulator:
         return self._emulator.reset(sequence)
 
     def reset(self, sequence: Sequence) -> bool:
-        # SQLite wants to be opened and closed by the same thread.
+        # SQLite requires the same thread for opening and closing.
         return asyncio.run_coroutine_threadsafe(self._reset(sequence), self._loop).result(10)
 
     def mark_prepared(self) -> None:

@@ -17,7 +17,7 @@ TIMES = float(os.environ.get("CANTON_DIFFERENTIAL_TIMES") or (1 if os.environ.ge
 CANTON_DIFFERENTIAL_TIMES=10 plays ten times as many."""
 DERANDOMIZED = TIMES <= 1 and not os.environ.get("CANTON_TEST_EXPLORE")
 
-# Chosen so that all of them take a minute or a little more for each service on two idle cores.
+# These numbers take a minute or a little more for each service on two idle cores.
 EXAMPLES = {
     "smd components": 300,
     "smd groups": 200,

@@ -89,7 +89,7 @@ def _wait_for(at: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def a_boot(behind: Emulator) -> Sequence:
-    """Every node by all its names, with and without parameters of its own."""
+    """Boots every node by each of its names, with and without parameters of its own."""
     if behind.site is None:
         raise RuntimeError("no machine")
     nodes = [part.xname for part in behind.site.machine.parts("Node")]

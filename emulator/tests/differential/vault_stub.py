@@ -42,7 +42,7 @@ class Vault(BaseHTTPRequestHandler):
         self._answer(204)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (as it is called)
-        """Not worth a line."""
+        """Suppresses the log."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A gateway before a machine's faces, asked as from outside."""
+"""A gateway in front of a machine's services, called as from outside."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Door:
         self.passwords = {user.username: user.password for user in users(site.context)}
 
     def find(self, method: str, target: str, headers: Mapping[str, str] | None = None, base: str = HERE) -> Any:
-        """(face, call), or the gateway's own reply."""
+        """(service, call), or the gateway's own reply."""
         return self.gateway.answer(Call(method, "", (), headers or {}, b"", "192.0.2.1", base, target=target))
 
     def status(self, method: str, target: str, headers: Mapping[str, str] | None = None, base: str = HERE) -> int:
-        """0 for what gets through."""
+        """The status of the gateway's own reply; 0 for a request that it passes on."""
         route = self.find(method, target, headers, base)
         return route.status if isinstance(route, Reply) else 0
 
@@ -42,7 +42,7 @@ class Door:
         return answer
 
     def token(self, username: str) -> dict[str, str]:
-        """A header with a fresh token."""
+        """A header with a new token."""
         return bearer(self.log_in(username)["access_token"])
 
     def side(self, switch: str, body: Any = None) -> Any:
@@ -59,7 +59,7 @@ def bearer(token: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
-    """For tests that change nothing: keys take their time."""
+    """A gateway for tests that change nothing; it is shared because the generation of keys is slow."""
     state_file = StateFile(tmp_path_factory.mktemp("door") / "tiny.state")
     yield Door(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     state_file.close()

@@ -1,4 +1,4 @@
-"""Which service a path belongs to, and the tricks to make it another."""
+"""The service that a path belongs to, and attempts to reach another one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FACES = [
 
 @pytest.fixture
 def gate(door: Door) -> Gateway:
-    """With faces of its own, and the realm of the door."""
+    """A gateway with test services, and the realm of ``door``."""
     return Gateway(door.site.context, FACES)
 
 
@@ -161,7 +161,7 @@ def test_methods_that_opa_does_not_know(door: Door, admin: dict[str, str], metho
 
 
 def test_keycloak_through_the_gateway(door: Door) -> None:
-    """As OPA has it, and the pages for devices besides."""
+    """The paths that OPA opens, and the pages for devices."""
     realm = "/keycloak/realms/shasta"
     assert door.status("GET", f"{realm}/protocol/openid-connect/certs") == 0
     assert door.status("POST", f"{realm}/protocol/openid-connect/auth/device") == 0

@@ -1,4 +1,4 @@
-"""The facts of cray-opa's own tests (tests/opa/*_test.rego.tpl): who may do what on which path."""
+"""The cases of cray-opa's own tests (tests/opa/*_test.rego.tpl): the role that may call each path."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ JSON = st.recursive(
     )
 )
 def test_claims_of_any_shape_are_decided_about(claims: dict[str, Any]) -> None:
-    """Never a crash, and admin only where the role stands in its list."""
+    """The policy never crashes, and the admin role counts only where its list has it."""
     access = claims.get("resource_access")
     shasta = access.get("shasta") if isinstance(access, dict) else None
     roles = shasta.get("roles") if isinstance(shasta, dict) else None

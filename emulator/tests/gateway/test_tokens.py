@@ -1,4 +1,4 @@
-"""Tokens that count, and all those that do not: the answer is always OPA's 403."""
+"""Valid tokens, and invalid ones, for which the answer is always OPA's 403."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_forwarded_token_counts_by_its_own_type(door: Door) -> None:
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": f"Bearer {admin}"}) == 403
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": door.minted(**{**ADMIN, "typ": "Invalid"})}) == 403
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": admin, **bearer(admin)}) == 0
-    # Two answers to one question are an error of OPA, and Envoy then says 503.
+    # Two results for one rule are an error of OPA, and Envoy then answers 503.
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": admin, **bearer(user_token)}) == 503
     assert door.status("GET", GROUPS, {"x-forwarded-access-token": "garbage", **bearer(admin)}) == 0
 
@@ -234,7 +234,7 @@ def test_rotation_keeps_old_tokens_good_until_their_key_is_dropped(own_door: Doo
 
 
 def test_tokens_called_expired(own_door: Door) -> None:
-    """All that were given out before; what is refreshed in the same second is good."""
+    """A revocation ends all earlier tokens; a token that is refreshed in the same second is valid."""
     answer = own_door.log_in("admin")
     assert own_door.status("GET", GROUPS, bearer(answer["access_token"])) == 0
     own_door.site.faults.set(Fault("f1", "token-expiry", "keycloak", facts={"before": time.time()}))

@@ -1,4 +1,4 @@
-"""The ground truth alone: a machine without services, its clock standing still."""
+"""The machine alone: without services, and with a stopped clock."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class Bare:
         return self.log.after(0, EVERYTHING)
 
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
-        """All that is on the tables, in order."""
+        """All rows of the tables, in order."""
         return {name: list(table.items()) for name, table in self.tables._tables.items() if name != "clock"}
 
     def table(self, name: str) -> dict[str, Any]:
         return dict(self.tables._tables[name])
 
     def to_come(self) -> list[list[Any]]:
-        """Moment, kind and arguments of all that is on the agenda."""
+        """Moment, kind and arguments of every scheduled action."""
         return list(self.table("agenda").values())
 
     def keep(self) -> None:

@@ -1,4 +1,4 @@
-"""What is true of a machine at any moment, whatever was done to it."""
+"""Invariants of a machine, which hold at any moment after any sequence of actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_nodes(bare: Bare) -> None:
 
 
 def check_agenda(bare: Bare) -> None:
-    """What is to come concerns known parts, and nothing that is on its way is forgotten."""
+    """Scheduled actions concern known parts, and every started process has its next action."""
     live: dict[str, int] = {}
     orders = bare.table("machine.power.orders")
     for moment, kind, args in bare.to_come():
@@ -59,7 +59,7 @@ def check_agenda(bare: Bare) -> None:
 
 
 def check_log(bare: Bare) -> None:
-    """Without gaps, in order of time, and the state is what the log adds up to."""
+    """The log has no gaps, is in order of time, and its entries add up to the state."""
     lines = bare.lines()
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
     assert all(_moment(one) <= _moment(later) for one, later in pairwise(lines))

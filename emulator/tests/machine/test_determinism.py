@@ -1,4 +1,4 @@
-"""What happens depends on the seed and on what is ordered when; not on how time is stepped, nor on restarts."""
+"""The result depends on the seed and on the orders and their moments; not on the size of time steps, nor on restarts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.machine.topology import catalog as topologies
 from machine.bare import Bare
 
 TINY = topologies.load("tiny")
-# When, to whom, what.
+# The moment, the xname and the order.
 ORDERS = [
     (0.0, "x1000c0s0b1n0", "On"),
     (0.0, "x1000c0s0b0n0", "GracefulRestart"),
@@ -25,7 +25,7 @@ END = 1500.0
 
 
 def play(bare: Bare, step: float, restart_at: float | None = None) -> list[dict[str, Any]]:
-    """The orders at their moments, time in steps of at most so many seconds."""
+    """Plays the orders at their moments, in steps of at most ``step`` seconds."""
     bare.fault("boot-hangs", "*", probability=0.3, facts={"stage": "pxe"})
     start = bare.clock.now()
     for moment, xname, action in [*ORDERS, (END, "", "")]:
@@ -70,7 +70,7 @@ def test_restarts_do_not_matter(tmp_path: Path, moment: float) -> None:
 
 
 def test_chance_does_not_depend_on_what_else_happens(tmp_path: Path) -> None:
-    """A node takes as long alone as among others."""
+    """A node takes the same time alone and among other nodes."""
     alone, among = Bare(tmp_path / "alone", TINY), Bare(tmp_path / "among", TINY)
     among.order("x1000c0s1b1n0", "On")
     for bare in (alone, among):

@@ -1,4 +1,4 @@
-"""A fault strikes what is there, or what may come to be; a slip of the pen strikes nobody, and is refused."""
+"""A fault has targets that exist or may exist later; a misspelled target is refused."""
 
 from __future__ import annotations
 

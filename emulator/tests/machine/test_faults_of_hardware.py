@@ -1,4 +1,4 @@
-"""Faults that are state of the machine: cables in the wrong ports, files of the last tenant."""
+"""Faults that are state of the machine: cables in wrong ports, files of the last tenant."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_cables_that_changed_places_twice_still_have_two_ends_each(bare: Bare) -
     ends = {port: bare.machine.cable_end(port) for port in ports}
     assert set(ends.values()) == ports
     assert all(ends[str(end)] == port for port, end in ends.items())
-    # First the plugs of ONE and OTHER, then what is in OTHER now and LINK's.
+    # First the plugs of ONE and OTHER are swapped, then the plug that is in OTHER now and that of LINK.
     assert (ends[ONE], ends[OTHER], ends[LINK]) == (OTHER_NIC, LINK_END, ONE_NIC)
 
 

@@ -1,4 +1,4 @@
-"""What is asked about one node costs the same in a machine of 10,000 nodes as in one of 300."""
+"""A request about one node costs the same in a machine of 10,000 nodes as in one of 300."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from one_node import ALL, OneNode
 from service_client import open_site
 
 RATIO = 4.0
-"""Of CPU time, where 35 times the nodes gave 30 and more; noise on a busy machine gives 2."""
+"""The largest ratio of CPU times. A cost per node of the machine would give 30 and more; noise gives up to 2."""
 SLACK = 0.15
-"""Milliseconds that a larger dictionary and colder caches may cost."""
+"""Milliseconds that a larger dictionary and colder caches may add."""
 
 
 @pytest.fixture(scope="module")

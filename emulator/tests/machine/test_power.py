@@ -1,4 +1,4 @@
-"""Orders to controllers, and what comes of them: cascades, overtaken orders, controllers that are away."""
+"""Orders to controllers and their effects: cascades, orders that replace earlier ones, controllers that are down."""
 
 from __future__ import annotations
 

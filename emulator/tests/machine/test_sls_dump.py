@@ -1,4 +1,4 @@
-"""Dumps of real SLS services become machines, or are refused with what is wrong in them; nothing else happens."""
+"""Dumps of real SLS services become machines, or are refused with the error that they have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from csm_emulator.machine.sls_import.dump import load_sls
 from specs import SPECS
 
 SAMPLES = SPECS / "samples"
-# Compute nodes and all nodes of each sample, counted by hand in the files.
+# Numbers of compute nodes and of all nodes in each sample, counted by hand in the files.
 LOADED = {
     "EX2000_River": (65, 77),
     "EX2500_Mixed_Cabinet": (33, 45),
@@ -43,7 +43,7 @@ def sample(name: str) -> Path:
 
 
 def dump(**hardware: dict[str, Any]) -> dict[str, Any]:
-    """Two nodes of a Mountain blade, and what is given."""
+    """A dump with two nodes of a Mountain blade and the given entries."""
     parts = {
         "x1000": {"Xname": "x1000", "Class": "Mountain"},
         "x1000c0s0b0n0": {
@@ -104,7 +104,7 @@ def test_the_blades_of_a_sample_are_those_that_it_names() -> None:
         "XL675d": 1,
     }
     assert "guessed" not in topology.about
-    # The keys of the dump say otherwise; SLS goes by the names inside.
+    # The keys of the dump differ; SLS uses the names inside the entries.
     assert "x1000c0s3b0n1" in topology.places
     assert "x1000c0r3" in topology.parts
 

@@ -1,4 +1,4 @@
-"""Whatever is ordered, broken, waited for, killed and opened again: what is true of every machine stays true."""
+"""The invariants of a machine hold after any sequence of orders, faults, waits, kills and restarts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from machine.bare import Bare
 from machine.properties import check
 
 TINY = topologies.load("tiny")
-# Fewer names than parts: things happen to the same ones more often, and so meet.
+# Fewer names than parts, so that actions meet at the same parts more often.
 NODES = ("x1000c0s0b0n0", "x1000c0s0b1n0", "x1000c0s1b0n0", "x3000c0s1b0n0")
 PARTS = (
     *NODES,
@@ -87,7 +87,7 @@ class ControlApi(RuleBasedStateMachine):
 
     @rule()
     def keep_and_open_again(self) -> None:
-        """Everything is as it was."""
+        """A restart leaves everything as it was."""
         self.bare.keep()
         contents, lines, now = self.bare.contents(), self.bare.lines(), self.bare.clock.now()
         self._reopen()
@@ -97,7 +97,7 @@ class ControlApi(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """What was not kept did not happen."""
+        """Changes that were not stored are gone after a crash."""
         numbers = [number for number, _ in self.bare.kept.entries(0, 1_000_000)]
         self._reopen()
         assert [line["number"] for line in self.bare.lines()] == numbers

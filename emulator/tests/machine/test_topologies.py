@@ -1,4 +1,4 @@
-"""Every shipped machine is one that could stand in a hall: names, parents, addresses and cables fit together."""
+"""Every shipped machine could exist: names, parents, addresses and cables are consistent."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_sls_has_every_node_with_its_place(name: str) -> None:
 
 @every
 def test_the_machine_that_its_own_sls_describes_is_the_same(name: str) -> None:
-    """As far as SLS goes: it has neither switch blades nor outlets, and does not say what is up."""
+    """The comparison covers the data that SLS has: no switch blades, no outlets, and no power state."""
     topology = load(name)
     second_topology = load_sls(json.loads(json.dumps(dict(topology.sls))))
     assert second_topology.places == topology.places

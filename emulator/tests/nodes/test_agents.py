@@ -1,4 +1,4 @@
-"""What nodes tell BOS and CFS by themselves."""
+"""Requests of the nodes' own agents to BOS and CFS."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_node_that_came_up_tells_both(tmp_path: Path) -> None:
     ],
 )
 def test_it_comes_again_before_bos_forgets_it(tmp_path: Path, params: str, hours: float) -> None:
-    """For the first time after any part of the interval, so that not all come at once."""
+    """The first request comes after a random part of the interval, so that the nodes do not all ask at once."""
     spy = _boot(tmp_path / "state", params)
     site = spy._site
     assert len(spy.bodies(f"/v2/components/{NODE}")) == 1

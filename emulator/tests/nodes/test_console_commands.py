@@ -1,4 +1,4 @@
-"""What a node's console shows of its system, its network and its hardware."""
+"""Commands at a node's console that show its system, its network and its hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of several commands at a console: the shell is the one that containers have."""
+"""Lines of several commands at a console: the shell is that of the containers."""
 
 from __future__ import annotations
 

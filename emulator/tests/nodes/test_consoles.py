@@ -1,4 +1,4 @@
-"""What comes out of a node's console, and what somebody at it gets for an answer."""
+"""The output of a node's console, and its answers to a user."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_console_is_bounded(psi: Site) -> None:
     "typed", ["a" * (1 << 20), "ab\x7f" * 3000, "\x03" * 3000, "dmesg;" * 680 + "\r", "\x1b[2J\x00\ud7ff" * 99]
 )
 def test_no_typing_makes_a_console_grow(psi: Site, typed: str) -> None:
-    """Neither many single keys, nor one command with a long answer; and it is over at once."""
+    """Neither many single keys nor one command with a long answer makes it grow; and it is fast."""
     seat = Seat(psi, OTHER).log_in()
     for _ in range(3):
         for key in typed[:2000]:

@@ -1,4 +1,4 @@
-"""ping at a node's console: what it takes, what it says, and when it ends."""
+"""ping at a node's console: its options, its output, and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fifty clients at once, who read, write, break things and move time; then a restart."""
+"""Fifty clients at once read, write, set faults and move time; then the machine restarts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def machine(state: Path) -> Iterator[Emulator]:
 
 
 class Clients:
-    """What they do, each deed with a number of its own."""
+    """The actions of one client, each with a number of its own."""
 
     def __init__(self, machine: Emulator, folder: Path) -> None:
         self.machine = machine
@@ -112,7 +112,7 @@ class Clients:
 
 
 def picture(machine: Emulator) -> dict[str, Any]:
-    """All that clients and the truth say."""
+    """The state as the services and the control API report it."""
     requests = {
         "smd": ("/hsm/v2/State/Components", "/hsm/v2/groups", "/hsm/v2/locks/status"),
         "pcs": ("/v1/transitions",),
@@ -132,7 +132,7 @@ def picture(machine: Emulator) -> dict[str, Any]:
 
 
 def check_log(machine: Emulator, parts_before: list[dict[str, Any]]) -> None:
-    """Without a gap, in order, and the power of every part is what it says."""
+    """The log has no gap, is in order, and its entries add up to the power state of every part."""
     log = machine.log()
     assert [entry["number"] for entry in log] == list(range(1, len(log) + 1))
     power = {part["xname"]: part["power"] for part in parts_before}

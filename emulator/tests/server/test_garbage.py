@@ -1,4 +1,4 @@
-"""Nonsense over real sockets: every answer is HTTP or a closed door, nothing changes, and the machine lives on."""
+"""Nonsense over real sockets: every answer is HTTP or a closed connection, no state changes, and the machine runs on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def machine() -> Iterator[Emulator]:
 
 @pytest.fixture(autouse=True)
 def unharmed(machine: Emulator) -> Iterator[None]:
-    """Whatever a test does: nothing of the truth is another, and everything works after it."""
+    """After any test the state is unchanged, and everything works."""
     parts_before, last = machine.tell("GET", "/parts"), machine.tell("GET", "/status")["log"]
     yield
     assert machine.tell("GET", "/parts") == parts_before
@@ -66,7 +66,7 @@ def dial(machine: Emulator, service: str) -> socket.socket:
 
 
 def say(machine: Emulator, service: str, data: bytes) -> bytes:
-    """All that comes back until the other side closes."""
+    """All bytes that arrive until the other side closes."""
     with dial(machine, service) as line:
         try:
             line.sendall(data)
@@ -76,7 +76,7 @@ def say(machine: Emulator, service: str, data: bytes) -> bytes:
 
 
 def check(answer: bytes) -> None:
-    """HTTP, or nothing; and no trace of Python."""
+    """The answer is HTTP or empty, without a trace of Python."""
     assert answer == b"" or answer.startswith(b"HTTP/1.1 "), answer[:200]
     for trace in TRACES:
         assert trace not in answer, answer[:2000]
@@ -123,7 +123,7 @@ def test_what_is_no_http_is_refused(machine: Emulator, service: str, name: str) 
 def test_a_head_without_end_is_refused(machine: Emulator) -> None:
     for more in (b"X: " + b"a" * (2 << 20), b"X: a\r\n" * 400_000):
         answer = say(machine, "smd", READY + more)
-        # The reply may be lost with what is still on its way.
+        # A reset of the connection may discard the reply.
         assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")
 
 
@@ -167,7 +167,7 @@ def test_who_stops_sending_still_hears_the_answer(machine: Emulator) -> None:
 
 @pytest.mark.parametrize("ends", ["length", "chunks"])
 def test_half_a_request_is_none(machine: Emulator, ends: str) -> None:
-    """What came is a whole group, and more was said to come."""
+    """The request has a complete chunk, and announces another one."""
     body = b'{"label":"half"}'
     head = {
         "length": b"Content-Length: 40\r\n\r\n" + body,

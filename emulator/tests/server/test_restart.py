@@ -1,4 +1,4 @@
-"""Killed at any instant, an emulator goes on where it was, give or take its last second."""
+"""An emulator that is killed at any moment continues from its state, up to its last second."""
 
 from __future__ import annotations
 

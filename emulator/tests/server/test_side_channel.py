@@ -1,4 +1,4 @@
-"""The control API: truth, switches, and who may pull them."""
+"""The control API: ground truth, faults, time, and its key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site in real time: mistakes, full disks, steps and loads that cross."""
+"""A site in real time: errors, full disks, steps and loads at the same time."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_full_disk_is_told_and_written_later(
 def test_steps_at_once_add_up(tmp_path: Path) -> None:
     async def scenario(running: Running) -> None:
         begin = running.site.clock.now()
-        # Work on the way, so that they meet.
+        # Both steps are under way at once.
         running.site.scheduler.answer("test.nothing", lambda: None)
         for number in range(3000):
             running.site.scheduler.after(number / 10, "test.nothing")
@@ -155,7 +155,7 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
             file.commit()
         site, rows = running.site, list(running.site.kept.rows())
         if spoil.startswith("DROP"):
-            # A missing table is made anew: an empty log is a log.
+            # A missing table is created again: an empty log is a valid log.
             running.load(saved)
             return
         with pytest.raises(InvalidMachine):
@@ -165,7 +165,7 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
 
 
 def test_what_nobody_answers_any_more_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """From another version, for example."""
+    """Such an action may come from another version of the emulator."""
     state_file = StateFile(tmp_path / "state")
     state_file.write([("agenda", "1", json.dumps([0.0, "of.yore", []]))], [])
     state_file.close()

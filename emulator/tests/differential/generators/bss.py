@@ -1,4 +1,4 @@
-"""BSS: boot parameters, boot scripts, cloud-init, histories; on an inventory that stays."""
+"""BSS: boot parameters, boot scripts, cloud-init, histories; on an inventory that all sequences share."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ by_host = {
     "mac": st.sampled_from((*MACS, "A4:BF:01:00:00:00", "nonsense", "")),
     "nid": st.sampled_from(("1", "2", "99", "x", "-1", "")),
 }
-# Without an architecture BSS reads HSM anew in the background, whenever it gets to it.
+# Without an architecture BSS reads HSM again in the background, at a time of its own.
 scripted = {**by_host, "retry": st.sampled_from(("0", "1", "x"))}
 addresses = st.sampled_from(("10.1.0.1", "10.1.0.2", "10.1.0.4", "10.9.9.9", "nonsense"))
 keys = {"key": st.sampled_from(("a", "deep", "deep.x", "Global", "Global.a", "nothing", "shasta-role", ""))}

@@ -34,7 +34,7 @@ AREAS: dict[str, Callable[[], Steps]] = {
     "sls": sls.steps,
     "bss": bss.steps,
 }
-# Most requests have something to find.
+# With these records most requests find something.
 OPENINGS: dict[str, Steps] = {
     "smd components": smd_components.plain_nodes,
     "smd groups": st.one_of(smd_components.plain_nodes, smd_groups.creations()),

@@ -24,7 +24,7 @@ from differential.generators.values import (
 BASE = "smd:/hsm/v2/locks"
 models = st.sampled_from(("rigid", "flexible", "Rigid", "", "loose"))
 durations = st.sampled_from((0, 1, 15, 16, -1, 60, "1"))
-# By node: SMD names those that it reserved in no order.
+# By node: SMD lists the reserved components in no order.
 KEEP = {
     f"{short}{at}": f"body/Success/ID={node}/{name}"
     for at, node in enumerate(NODES)

@@ -20,7 +20,7 @@ ODD_XNAMES = ("X0C0S0B0N0", "x00c0s0b0n0", "x0c0s0b0n00", "foo", "x0c0s0b0n0 ", 
 
 nodes = st.sampled_from(NODES)
 xnames = st.one_of(nodes, st.sampled_from(NODES + CONTROLLERS + OTHERS), st.sampled_from(ODD_XNAMES))
-# In a path only what stays one segment.
+# In a path only names that stay one segment.
 path_xnames = st.one_of(
     nodes, nodes, st.sampled_from(NODES + CONTROLLERS + OTHERS + ("X0C0S0B0N0", "x00c0s0b0n0", "foo"))
 )
@@ -88,7 +88,7 @@ def some(optional: Mapping[str, Values], **always: Values) -> Values:
 def sends(
     method: str, path: st.SearchStrategy[str] | str, body: Values, keep: Mapping[str, str] | None = None
 ) -> Steps:
-    """A request with this body, now and then with a broken one."""
+    """A request with this body, sometimes with a broken one."""
     paths = st.just(path) if isinstance(path, str) else path
     good = st.builds(lambda to, content: ask(method, to, content, keep=keep or {}), paths, spoiled(body))
     broken = st.builds(lambda to, content: ask(method, to, raw=content), paths, raw_garbage)
@@ -105,7 +105,7 @@ def under(prefix: str, names: st.SearchStrategy[str], suffix: str = "") -> st.Se
 
 
 def queried(path: str, fields: Mapping[str, st.SearchStrategy[str]], at_most: int = 3) -> st.SearchStrategy[str]:
-    """The path with a few query fields, which may come twice or be unknown."""
+    """The path with a few query fields, some twice and some unknown."""
     field = st.sampled_from(sorted(fields)).flatmap(lambda name: fields[name].map(lambda value: f"{name}={value}"))
     foreign = st.sampled_from(("nonsense=1", "=", "type", "id=", "%20=x"))
     one = st.integers(1, 15).flatmap(lambda random: foreign if random == 1 else field)

@@ -1,4 +1,4 @@
-"""SLS: hardware, its search, and the paths that are not quite right."""
+"""SLS: hardware, its search, and malformed paths."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def transitions(forced: bool) -> Sequence:
             steps.append(patch(f"{BASE}/{N0}/StateData", {"State": old, "Force": True}))
             steps.append(patch(f"{BASE}/BulkStateData", {"ComponentIDs": [N1, N2], "State": old, "Force": True}))
             steps.append(patch(f"{BASE}/{N0}/StateData", {"State": new, "Force": forced}))
-            # Without force SMD never gives back its connection for a state that only force may set.
+            # Without force SMD never returns its database connection for a state that only force may set.
             if forced or new not in ("Unknown", "Empty", "Populated"):
                 steps.append(patch(f"{BASE}/BulkStateData", {"ComponentIDs": [N1, N2], "State": new, "Force": forced}))
             steps.append(get(f"{BASE}?stateonly=true"))

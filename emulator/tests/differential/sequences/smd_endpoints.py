@@ -1,4 +1,4 @@
-"""SMD: Redfish endpoints by hand, and the endpoints and services that discovery would find."""
+"""SMD: Redfish endpoints written by clients, and the component and service endpoints that discovery would find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine's high-speed network, alone, with words for what tests do to it."""
+"""A machine's high-speed network alone, with helpers for the changes that tests make."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Network(Bare):
         self.nics = [nic for nic in self.fabric.plan.nics if nic in self.fabric.plan.port_of]
 
     def port(self, nic: str) -> str:
-        """As planned."""
+        """The planned state of an edge port."""
         return self.fabric.plan.port_of[nic]
 
     def configure(self, nic: str, **changes: Any) -> None:
         self.fabric.configure(self.port(nic), "test", **changes)
 
     def put_in(self, nic: str, vlan: int, *more: int) -> None:
-        """As a VLAN policy of one tenant does."""
+        """A port with the VLAN policy of one tenant."""
         self.configure(nic, native=vlan, allowed=frozenset({vlan, *more}), untagged=True)
 
     def enforce(self, nic: str, *ranges: tuple[int, int]) -> None:

@@ -1,4 +1,4 @@
-"""Somebody else changes a switch port."""
+"""A switch port is changed without the Fabric Manager."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_where_untagged_is_not_allowed_nothing_without_a_tag_goes_in_or_out(netw
 
 
 def test_a_native_vlan_that_is_not_allowed_leaks_untagged_frames_all_the_same(network: Network) -> None:
-    """The trap of a policy that names the allowed VLANs and leaves the native one as it was."""
+    """A policy that names the allowed VLANs and leaves the native one as it was, which is an easy mistake."""
     network.configure(ONE, native=DEFAULT_VLAN, allowed=frozenset({100}), untagged=True)
     network.configure(TWO, native=DEFAULT_VLAN, allowed=frozenset({200}), untagged=True)
     assert network.reaches(ONE, TWO)

@@ -1,4 +1,4 @@
-"""Properties: what is symmetric, and what never happens, whatever the ports are set to."""
+"""Properties of the fabric for any port states: symmetry, and traffic that never passes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_groups_count_what_pairs_count(
     narrow: bool,
     members: tuple[set[int], set[int]],
 ) -> None:
-    """Classes are only a quicker way to the same numbers, also for groups that overlap."""
+    """Counting by classes of equal ports gives the same numbers faster, also for groups that overlap."""
     put(shared, dict(zip(shared.nics, port_states, strict=True)))
     shared.fabric.configure(UPLINK, "test", allowed=frozenset({10}) if narrow else None)
     groups = {str(number): [shared.nics[place] for place in sorted(places)] for number, places in enumerate(members)}

@@ -65,7 +65,7 @@ def test_an_interface_for_a_vlan_hears_tagged_frames_only(network: Network) -> N
 
 
 def test_who_hears_a_frame_without_a_tag_answers_without(network: Network) -> None:
-    """A trunk with an interface for the VLAN, and an access port, which takes no tags."""
+    """A trunk with an interface for the VLAN, and an access port, which accepts no tags."""
     network.configure(ONE, native=1, allowed=frozenset({100}), untagged=True)
     network.configure(THREE, native=100, allowed=frozenset(), untagged=True)
     assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached

@@ -1,4 +1,4 @@
-"""Questions of the side channel: pairs, groups, and what ports do beside what they should."""
+"""Probes of the control API: pairs, groups, and ports that differ from the documents."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_one_port_of_another_vlan_is_found_in_groups(network: Network) -> None:
 
 @pytest.mark.parametrize("change", [{"online": False}, {"allowed": frozenset({7})}])
 def test_groups_see_that_the_network_is_in_two(network: Network, change: dict[str, Any]) -> None:
-    """Ports that do the same, on switches between which there is no way."""
+    """Equal ports on switches that have no path between them."""
     network.fabric.configure(UPLINK, "test", **change)
     result = probe(network.machine, {"groups": {"one": BLUE, "other": GREEN}})
     across = between(result, "one", "other")

@@ -1,4 +1,4 @@
-"""RDMA: what the edge ports enforce, and nothing else, keeps tenants apart."""
+"""RDMA: only the VNIs that the edge ports enforce keep tenants apart."""
 
 from __future__ import annotations
 

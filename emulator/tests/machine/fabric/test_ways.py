@@ -1,4 +1,4 @@
-"""Between switches: shortest ways, and what changes them."""
+"""Paths between switches: the shortest, and the changes that affect them."""
 
 from __future__ import annotations
 
