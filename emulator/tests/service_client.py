@@ -1,4 +1,4 @@
-"""The services as a client sees them, without a network, and what they say to others."""
+"""The services as a client sees them, without a network, and the requests that they send to others."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ GARBAGE = (
     b'{"name":"\\ud800","Name":null}',
 )
 load = cache(topologies.load)
-"""Nobody changes a topology, and to read it takes a fifth of the time that it takes to open a machine."""
+"""Topologies are immutable, and to load one takes a fifth of the time that it takes to open a machine."""
 
 
 class Service:
-    """One of them; paths are those below ``base``, quoted as in a URL."""
+    """A service; paths are those below ``base``, quoted as in a URL."""
 
     def __init__(self, site: Site, name: str, base: str) -> None:
         self.site = site
@@ -44,7 +44,7 @@ class Service:
         self._base = base
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
-        """A body of bytes goes as it is."""
+        """A body of bytes is sent as it is; any other is encoded as JSON."""
         target = self._base + path
         path, _, query = target.partition("?")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -69,7 +69,7 @@ class Service:
         return self.site.set_fault(Fault(self.site.faults.new_id(), kind, targets, facts=facts)).id
 
     def orders(self, xname: str) -> list[str]:
-        """The ResetTypes that its controller was given."""
+        """The ResetTypes of the orders that the controller of the part received."""
         entries = self.site.log.after(0, 10_000)
         return [entry["action"] for entry in entries if entry["what"] == "power-order" and entry["target"] == xname]
 
@@ -82,7 +82,7 @@ class Service:
 
 
 class Spy:
-    """Sees what services ask of one another; ``instead`` answers for a service."""
+    """Records the requests between services; ``instead`` has the reply for a service that is not to be asked."""
 
     def __init__(self, site: Site) -> None:
         self.calls: list[tuple[str, str, str, Any]] = []
@@ -91,7 +91,7 @@ class Spy:
         site.mesh._ask = self._ask
 
     def _ask(self, service: str, call: Call) -> Reply:
-        # TAPMS calls its JSON a form; Keycloak gets real ones.
+        # TAPMS declares its JSON as a form; Keycloak gets real forms.
         body_json = call.body.decode() if service == "keycloak" else json.loads(call.body) if call.body else None
         self.calls.append((service, call.method, call.path, body_json))
         return self.instead[service] if service in self.instead else self._site.ask(service, call)
@@ -101,7 +101,7 @@ class Spy:
 
 
 def open_site(path: Path, name: str = "tiny", outgoing: list[tuple[str, Any]] | None = None) -> Site:
-    """On a state file, so that a second one can go on where the first was; ``sent`` gets what goes outside."""
+    """A site on a state file, so that it can be opened again; ``outgoing`` collects the requests to servers outside."""
     posted = outgoing if outgoing is not None else []
     start = Start(load(name), seed=1, speed=0.0, moment=MOMENT)
     return Site(start, StateFile(path), lambda url, body: posted.append((url, body)), outside=_Agreeing(posted))
@@ -117,7 +117,7 @@ class _Agreeing(NoExternalServers):
 
 
 def reopen(site: Site, outgoing: list[tuple[str, Any]] | None = None) -> Site:
-    """As after a restart: what was not written down is gone."""
+    """The site after a restart, without the changes that were not stored."""
     site.keep()
     site.kept.close()
     return open_site(site.kept.path, site.machine.topology.name, outgoing)

@@ -1,4 +1,4 @@
-"""What is true of a machine and of what its services say of it, whatever was asked of them."""
+"""Invariants of a machine and its services, which hold after any sequence of requests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from machine import properties as truths
 ENDED = ("completed", "aborted")
 WANTED = {"On": "on", "Off": "off", "Soft-Off": "off", "Force-Off": "off", "Hard-Restart": "on", "Init": "on"}
 BEATS_NO_MORE = 120.0
-"""HBTD calls a node dead after 90 seconds without a beat, and looks every 5; more is somebody's mistake."""
+"""Seconds: HBTD calls a node dead after 90 seconds without a heartbeat, and checks every 5; a longer time is an
+error.
+"""
 _OF_THE_MACHINE = ("boot.", "power.", "controller.")
 
 
 class Picture:
-    """A site as the checks of the bare machine look at it: with the machine's own part of the agenda."""
+    """A site with the interface that the checks of the bare machine use, and the machine's own part of the agenda."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -32,7 +34,7 @@ class Picture:
         return dict(self.site.tables._tables[name])
 
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
-        """All that is on the tables, in order."""
+        """All rows of the tables, in order."""
         tables = {name: list(table.items()) for name, table in self.site.tables._tables.items() if name != "clock"}
         return tables | {"agenda": [(key, due) for key, due in tables["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
 
@@ -48,7 +50,7 @@ def check_machine(picture: Picture) -> None:
 
 
 def check_agenda(picture: Picture) -> None:
-    """Nothing is overdue, nobody waits for what is not there, and no transition is forgotten."""
+    """No action is overdue, every action has a handler, and every live transition has its next action."""
     now, transitions = picture.clock.now(), picture.table("pcs.transitions")
     for moment, kind, _ in picture.table("agenda").values():
         assert moment >= now, f"{kind} is overdue"
@@ -67,7 +69,7 @@ def running(picture: Picture) -> list[str]:
 
 
 def check_reservations(picture: Picture, reserved_by_others: set[str]) -> None:
-    """Without a transition under way nothing is reserved but what others reserved."""
+    """Without a transition under way only the reservations of other clients remain."""
     if running(picture):
         return
     now = picture.clock.now()
@@ -77,7 +79,7 @@ def check_reservations(picture: Picture, reserved_by_others: set[str]) -> None:
 
 
 def check_successes(picture: Picture, checked_transitions: set[str]) -> None:
-    """Of transitions that ended since: whoever succeeded was in the state that was asked for, as a poll could see."""
+    """Every component of a successful ended transition was in the desired state, as a poll could see."""
     outcomes = picture.table("pcs.outcomes")
     for identity, transition in picture.table("pcs.transitions").items():
         if identity in checked_transitions or transition["status"] not in ENDED:
@@ -99,7 +101,7 @@ def _check_was(picture: Picture, xname: str, goal: str, created: float) -> None:
     late = [line["what"] for line in changes if moment(line) >= created - INTERVAL]
     states = {what.removeprefix("power-") for what in late}
     if len(late) < len(changes) or not changes:
-        # What it was when the last poll before the transition looked.
+        # The state at the last poll before the transition.
         states.add({"power-on": "off", "power-off": "on"}[late[0]] if late else picture.power.state(xname))
     elif late:
         states.add({"power-on": "off", "power-off": "on"}[late[0]])
@@ -115,7 +117,7 @@ def check_locked(picture: Picture, locked: dict[str, int]) -> None:
 
 
 def check_ready(picture: Picture, excused: set[str], quiet_until: float) -> None:
-    """HSM calls a node Ready that beats, or did so a short while ago."""
+    """A node that HSM calls Ready sends heartbeats, or did so a short while ago."""
     components = picture.site.tables._tables["smd.components"]
     stopped = {line["target"]: moment(line) for line in picture.lines() if line["what"] == "boot-stage"}
     for part in picture.machine.parts("Node"):

@@ -1,4 +1,4 @@
-"""A patch said once is kept and told for each component: a few megabytes may not become gigabytes."""
+"""A patch is stored and reported for each component: a few megabytes must not become gigabytes."""
 
 from __future__ import annotations
 

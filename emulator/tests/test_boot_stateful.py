@@ -1,6 +1,4 @@
-"""Whatever is asked of BOS, of CFS and of the Fabric Manager in whatever order, broken, waited for and opened again:
-what they say fits what is so.
-"""
+"""Any sequence of requests to BOS, CFS and the Fabric Manager, with faults, waits and restarts: the invariants hold."""
 
 from __future__ import annotations
 
@@ -67,7 +65,7 @@ class Boots(RuleBasedStateMachine):
 
     @rule(name=names)
     def drop_a_configuration(self, name: str) -> None:
-        """Not while somebody is to have it."""
+        """Not while a component desires it."""
         users = boot_truths.get(self.site, "cfs", f"/v3/components?config_name={name}")["components"]
         reply = self.ask("cfs", "DELETE", f"/v3/configurations/{name}", {})
         assert not (reply.ok and users), f"{users[0]['id']} desires {name}"
@@ -161,7 +159,7 @@ class Boots(RuleBasedStateMachine):
 
     @rule(service=st.sampled_from(["smd", "bss", "cfs", "pcs", "s3", "vcs"]), remaining=st.integers(1, 3))
     def break_the_wire(self, service: str, remaining: int) -> None:
-        """While BOS or CFS works; what we ask then may fail, so we wait until it is used up."""
+        """While BOS or CFS works; the test's own requests may then fail, so it waits until the fault is used up."""
         self._fault("server-error", service, remaining)
         self.wait(45.0)
         self.mend()
@@ -180,7 +178,7 @@ class Boots(RuleBasedStateMachine):
 
     @rule()
     def open_again(self) -> None:
-        """Everything is as it was."""
+        """A restart leaves everything as it was."""
         self.site.keep()
         contents, lines = self.picture.contents(), self.picture.lines()
         self.site.close()
@@ -191,7 +189,7 @@ class Boots(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """With nothing broken, in three hours every session has ended, and nobody works any more."""
+        """Without faults every session ends within three hours, and no component is left in one."""
         self.mend()
         self.site.step(3 * 3600.0)
         for session in boot_truths.get(self.site, "bos", "/v2/sessions"):

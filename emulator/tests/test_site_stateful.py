@@ -1,5 +1,5 @@
-"""Whatever is asked of the services in whatever order, broken, waited for and opened again: what they say fits what is
-so, and nothing stays half done.
+"""Any sequence of requests to the services, with faults, waits and restarts: the invariants hold, and no work stays
+half done.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from site_properties import Picture
 
 TINY = topologies.load("tiny")
 MOMENT = 1_800_000_000.0
-# Fewer names than parts: things happen to the same ones more often, and so meet.
+# Fewer names than parts, so that actions meet at the same parts more often.
 NODES = ("x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s0b1n0", "x1000c0s1b0n0")
 PARTS = (*NODES, "x1000c0s0", "x1000c0s1", "x1000c0", "x1000c0s0b0", "x3000m0p0v1", "x9999c0s0b0n0")
 TOUCHED = "x3000c0s1b0n0"
-"""The node whose state clients set by themselves."""
+"""The node whose state clients set themselves."""
 THERE = [xname for xname in PARTS if xname in TINY.parts]
 HARDWARE = [
     *(("no-power-on", xname) for xname in THERE if TINY.parts[xname].type in SWITCHED),
@@ -119,7 +119,7 @@ class Services(RuleBasedStateMachine):
     def smd_is_doubled(self) -> bool:
         return any(fault.kind == "doubled-response" and fault.targets == "smd" for fault in self.site.faults)
 
-    # Of a doubled one nobody sees the first answer, and with it the keys.
+    # The first answer to a duplicated request is lost, and the keys with it.
     @precondition(lambda self: not self.smd_is_doubled())
     @rule(ids=nodes, minutes=st.sampled_from([1, 5, 15]))
     def reserve(self, ids: list[str], minutes: int) -> None:
@@ -153,7 +153,7 @@ class Services(RuleBasedStateMachine):
     )
     def power(self, operation: str, ids: list[str], deadline: int | None, with_deputy_key: bool) -> None:
         if with_deputy_key:
-            # Who has a deputy key may act on what is locked.
+            # A client with a deputy key may act on a locked component.
             self.lent.update(ids)
         location = [{"xname": xname} | self._deputy(xname, with_deputy_key) for xname in ids]
         body = {"operation": operation, "location": location, "taskDeadlineMinutes": deadline}
@@ -185,7 +185,7 @@ class Services(RuleBasedStateMachine):
     @precondition(lambda self: bool(site_truths.running(self.picture)) and not any(self.site.faults))
     @rule()
     def follow(self) -> None:
-        """When the last one ends, at once nothing is reserved."""
+        """All reservations end with the last transition."""
         for _ in range(1000):
             if not site_truths.running(self.picture):
                 site_truths.check_reservations(self.picture, self.all_keys)
@@ -266,13 +266,13 @@ class Services(RuleBasedStateMachine):
         self._note_trouble()
 
     def _note_trouble(self) -> None:
-        """Services that cannot speak to one another learn things later."""
+        """Services that cannot reach one another are late."""
         if any(fault.kind in WIRE or fault.kind == "bmc-unreachable" for fault in self.site.faults):
             self.quiet_until = self.site.clock.now()
 
     @rule()
     def open_again(self) -> None:
-        """Everything is as it was."""
+        """A restart leaves everything as it was."""
         self.site.keep()
         contents, lines, now = self.picture.contents(), self.picture.lines(), self.site.clock.now()
         self.kept.close()
@@ -283,7 +283,7 @@ class Services(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """With nothing broken, in two hours everything that was begun has ended."""
+        """Without faults all work ends within two hours."""
         for fault in list(self.site.faults):
             self.site.clear_fault(fault.id)
         self._note_trouble()

@@ -1,4 +1,4 @@
-"""The result depends on the seed and on the orders and their moments; not on the size of time steps, nor on restarts."""
+"""The result depends on the seed, the orders and their moments; not on the size of time steps, nor on restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nonsense over real sockets: every answer is HTTP or a closed connection, no state changes, and the machine runs on."""
+"""Nonsense over real sockets: every answer is HTTP or a closed connection, and no state changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a script does, it ends soon, and other clients of the machine do not wait for it."""
+"""Every script ends soon, and other clients of the machine do not wait for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from csm_emulator.shell.budget import SECONDS as SECONDS_OF_A_LINE
 from shell.lines import run
 
 SECONDS = 2.0
-"""Of processor time, on a machine that does other things as well; the aim is a fifth of a second."""
+"""Seconds of processor time, on a machine that does other things as well; the aim is a fifth of a second."""
 MEMORY = 32 << 20
 ENDLESS = [
     "while true; do :; done",
@@ -113,7 +113,7 @@ def test_a_line_that_was_ended_says_so() -> None:
 
 def test_what_a_line_waits_for_is_not_its_work() -> None:
     async def busy(_: bytes = b"") -> bytes:
-        """Others keep the processor for longer than a line may."""
+        """Other clients keep the processor for longer than a line may."""
         end = thread_time() + 1.2 * SECONDS_OF_A_LINE
         while thread_time() < end:
             pass

@@ -1,4 +1,4 @@
-"""What a line of the small shell prints and comes back with, as it does elsewhere."""
+"""The output and exit code of lines of the small shell, which are those of other shells."""
 
 from __future__ import annotations
 

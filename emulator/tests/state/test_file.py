@@ -1,4 +1,4 @@
-"""The file that a machine is kept in: a kill at any moment leaves a whole machine behind."""
+"""The state file of a machine: a kill at any moment leaves a complete state."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_killed_while_writing_it_goes_on_from_what_was_kept(tmp_path: Path, line
         last_stored = 0
         for _ in range(line_count):
             last_stored = int(run.stdout.readline())
-        # Somewhere in the middle of the next rounds, which take some milliseconds each.
+        # A moment in the middle of the next rounds, which take some milliseconds each.
         time.sleep(0.003 * line_count)
         run.send_signal(signal.SIGKILL)
         last_stored = max([last_stored, *map(int, run.stdout.read().split())])

@@ -1,4 +1,4 @@
-"""What a state file is kept from: other programs' files, a second writer, other people's eyes."""
+"""Protection of a state file: other programs' files, a second writer, other users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table is a mapping that survives, in the same order; only what differs from the seed is written down."""
+"""A table is a mapping that survives a restart in the same order; only its differences from the seed are stored."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ShelfLikeADict(RuleBasedStateMachine):
 
     @invariant()
     def they_are_equal(self) -> None:
-        # What the seed has keeps the seed's place, the rest comes in the order in which it was put.
+        # Keys of the seed keep the seed's place, the others are in the order in which they were put.
         own = [key for key in self.model if key not in SEED]
         assert list(self.table) == [key for key in SEED if key in self.model] + own
         assert dict(self.table) == self.model

@@ -1,4 +1,4 @@
-"""What is answered by the head of a request, and what becomes of its body."""
+"""Requests that are answered after their head, and the fate of their bodies."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ HEADS = {
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_head_is_bounded_as_envoy_bounds_it(name: str) -> None:
-    """Beside host and connection."""
+    """The headers besides host and connection."""
     lines, status = HEADS[name]
 
     async def story() -> None:
@@ -155,7 +155,7 @@ def test_a_head_is_bounded_as_envoy_bounds_it(name: str) -> None:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(post("/open", "connection: close", *lines).replace(b"POST", b"GET"))
             with contextlib.suppress(ConnectionResetError):
-                # The reply may be lost with what is still on its way.
+                # A reset of the connection may discard the reply.
                 assert (await reader.read()).startswith(b"HTTP/1.1 %d " % status)
             writer.close()
 

@@ -1,4 +1,4 @@
-"""The emulator's own CA and the certificate that it gives itself."""
+"""The emulator's own CA and the server certificate that it issues."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _answer(listening: object, server: ssl.SSLContext) -> None:
         try:
             server.wrap_socket(plain, server_side=True).close()
         except OSError:
-            return  # the client did not like it, which is what some tests are about
+            return  # the client refused the certificate, which is the subject of some tests
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Servers outside that have a say, over real sockets: hooks of tenants, asked while the machine runs."""
+"""External servers over real sockets: hooks of tenants, called while the machine runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Decide = Callable[[dict[str, Any]], int]
 
 
 class Hook:
-    """A server that says yes or no."""
+    """A server that allows or denies."""
 
     def __init__(self, decide: Decide) -> None:
         self.heard: list[tuple[dict[str, str], dict[str, Any]]] = []
@@ -236,7 +236,7 @@ def test_a_server_that_is_silent_is_given_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bool) -> None:
-    """Every byte is in time; only all of them together are not."""
+    """Every byte comes in time, but all of them together take too long."""
     over = threading.Event()
 
     def drip(door: socket.socket) -> None:
@@ -281,7 +281,7 @@ def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.
 
 
 class Moving(BaseHTTPRequestHandler):
-    """``/STATUS/…`` goes on to ``/…`` with that status; what is left over is the last answer."""
+    """``/STATUS/…`` redirects to ``/…`` with that status; the rest of the path is the last answer."""
 
     seen: ClassVar[list[tuple[str, str, bytes]]] = []
 

@@ -1,4 +1,4 @@
-"""SPDY/3.1 as bytes: what kubectl sends, and what no one should."""
+"""SPDY/3.1 as bytes: frames of kubectl, and invalid ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def data(stream: int, body: bytes, flags: int = 0) -> bytes:
 
 
 class Client:
-    """The other side, as moby/spdystream writes it."""
+    """The client, with the frames of moby/spdystream."""
 
     def __init__(self) -> None:
         self.packer = Packer()

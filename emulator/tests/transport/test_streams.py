@@ -1,4 +1,4 @@
-"""Bodies that come bit by bit, and connections that are taken over."""
+"""Bodies that come piece by piece, and connections that are upgraded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMIT = 30.0
 
 @asynccontextmanager
 async def serving(answer: Callable[[Call], Reply]) -> AsyncIterator[int]:
-    """The port of a listener that answers so."""
+    """The port of a listener with this answer."""
 
     async def answered(call: Call) -> Reply:
         return answer(call)
@@ -350,7 +350,7 @@ def test_nobody_is_somebody_else_by_a_header() -> None:
 
 
 def test_listeners_stop_while_somebody_follows() -> None:
-    """With a follower on the line the servers end as soon as the pulse does."""
+    """With a follower on the connection the servers end as soon as the change signal does."""
     change_signal = ChangeSignal()
 
     async def follow() -> AsyncGenerator[bytes, None]:

@@ -1,4 +1,4 @@
-"""BOS as a client sees it on ``tiny``, and who stands beside it."""
+"""BOS as a client sees it on ``tiny``, and stubs of the services that it asks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from service_client import Service
 UP, UP_TOO, DOWN, DOWN_TOO = "x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s0b1n0", "x1000c0s0b1n1"
 BLUE = (UP, UP_TOO, DOWN, DOWN_TOO)
 OTHER = "x1000c0s1b0n1"
-"""Off, and in the group green."""
+"""A node that is off, in the group green."""
 LOOK = 15.0
-"""How often operators look."""
+"""Seconds between two rounds of an operator."""
 Body = dict[str, Any]
 
 
@@ -28,7 +28,7 @@ class Bos(Service):
         return super().ask(method, path, body, {**default_headers, **(headers or {})})
 
     def done(self, method: str, path: str, body: Any = None, tenant: str = "") -> Any:
-        """What it answers to what it does."""
+        """The body of the reply, which must be a success."""
         reply = self.ask(method, path, body, {"cray-tenant-name": tenant} if tenant else None)
         assert reply.ok, reply.body
         return reply.json() if reply.body else None
@@ -46,7 +46,7 @@ class Bos(Service):
         self.done("PATCH", "/options", fields)
 
     def image(self, start: str = "compute") -> Body:
-        """Of IMS, by the beginning of its name."""
+        """An image of IMS, by the beginning of its name."""
         images = self.site.mesh.ask("ims", "GET", "/v3/images").json()
         return next(image for image in images if image["name"].startswith(start))
 
@@ -72,12 +72,12 @@ class Bos(Service):
         return str(self.session_of(name)["status"]["status"])
 
     def chosen(self, name: str) -> list[str]:
-        """The nodes that it is about."""
+        """The nodes of the session."""
         text = self.session_of(name)["components"]
         return text.split(",") if text else []
 
     def finish(self, name: str, most: float = 7200.0) -> float:
-        """Steps until the session is over; how long that took."""
+        """Steps until the session is complete; the virtual seconds that it took."""
         passed = 0.0
         while self.state(name) != "complete":
             assert passed < most, self.done("GET", "/components")
@@ -86,14 +86,14 @@ class Bos(Service):
         return passed
 
     def run(self, operation: str = "boot", **fields: Any) -> Body:
-        """A session, until it is over; what it came to."""
+        """The status of a new session after its end."""
         name = self.session(operation, **fields)
         self.finish(name)
         return dict(self.get(f"/sessions/{name}/status"))
 
 
 class Beside:
-    """Answers for a service, where it wants to; everything else goes where it went before."""
+    """Replaces the replies of some services; every other request goes to the real one."""
 
     def __init__(self, site: Site) -> None:
         self.calls: list[tuple[str, str, str, Any]] = []

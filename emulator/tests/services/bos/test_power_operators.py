@@ -1,4 +1,4 @@
-"""Powering nodes on and off: what is asked of whom, how often, and what comes of refusals."""
+"""Power operators: the requests to PCS, their frequency, and the handling of refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def transitions(beside: Beside) -> list[tuple[str, list[str], int]]:
 
 
 def start(bos: Bos, operation: str = "boot", **fields: Any) -> str:
-    """A session whose first orders went out."""
+    """A session that has sent its first orders."""
     bos.template(rootfs_provider="sbps", **fields)
     name = bos.session(operation)
     bos.step(2 * LOOK)
@@ -187,7 +187,7 @@ def test_how_long_off_is_waited_for_is_an_option(bos: Bos, beside: Beside) -> No
 
 
 def test_the_configuration_operator_puts_right_what_cfs_has(bos: Bos, beside: Beside) -> None:
-    """Somebody set another configuration while the node booted."""
+    """A client sets another configuration while the node boots."""
     runs = {"kernel": "k", "kernel_parameters": "p", "initrd": "i"}
     desired = {"boot_artifacts": runs, "configuration": "c"}
     bos.patch(UP, actual_state={"boot_artifacts": runs}, desired_state=desired, session="s")

@@ -1,4 +1,4 @@
-"""Options, versions, health, and what every Flask service answers to nonsense."""
+"""Options, versions, health, and the answers of every Flask service to invalid requests."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_versions_and_health(bos: Bos) -> None:
 
 
 FITTING = {"/components": b"[]", "/options": GARBAGE[-1]}
-"""A list of nothing is a list of components, and options may be called anything."""
+"""An empty list is a list of components, and options may have any name."""
 
 
 @pytest.mark.parametrize(("method", "path"), WRITING)
@@ -117,7 +117,7 @@ def test_paths_and_methods_that_are_not_there(bos: Bos) -> None:
 
 
 def test_names_in_any_writing(bos: Bos) -> None:
-    """What JSON can say is said back."""
+    """Every JSON value comes back unchanged."""
     name = "k\u00f6ln \u2603"
     assert bos.done("PUT", "/components/k%C3%B6ln%20%E2%98%83", {"error": "\ud800 \U0001f600"})["id"] == name
     reopened_bos = Bos(reopen(bos.site))

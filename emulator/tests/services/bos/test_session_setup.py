@@ -1,4 +1,4 @@
-"""The session-setup operator: which nodes, and what is wanted of them."""
+"""The session-setup operator: the nodes of a session, and their desired state."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_nodes_that_bos_does_not_have_are_skipped(bos: Bos) -> None:
 
 
 def test_an_unknown_member_holds_up_every_session(bos: Bos) -> None:
-    """As before CSM 1.7."""
+    """The behaviour before CSM 1.7."""
     fault = bos.break_("bos-unknown-member", UP)
     assert bos.ask("GET", f"/components/{UP}").status == 404
     assert UP not in [component["id"] for component in bos.get("/components")]

@@ -1,4 +1,4 @@
-"""``/sessions``: making them, finding them, and what they have come to."""
+"""``/sessions``: creation, filters and status."""
 
 from __future__ import annotations
 

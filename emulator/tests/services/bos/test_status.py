@@ -1,4 +1,4 @@
-"""The status operator: what it makes of power, artefacts and configuration."""
+"""The status operator: the status that it derives from power, artefacts and configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JUST_STARTED = {"action": "powering_on", "failed": False}
 
 
 class Around:
-    """PCS and CFS, as they are told to be."""
+    """PCS and CFS with replies that the test sets."""
 
     def __init__(self, beside: Beside) -> None:
         self.power: str | None = "on"
@@ -51,7 +51,7 @@ def around(beside: Beside) -> Around:
 
 
 def look(bos: Bos, desired: Any, runs: Any = NOTHING, configuration: str = "", **fields: Any) -> dict[str, Any]:
-    """A component as the operator finds it, and what it is after one look, before anybody acts."""
+    """A component before and after one round of the operator, with no other operator running."""
     bos.patch(
         UP,
         actual_state={"boot_artifacts": runs},

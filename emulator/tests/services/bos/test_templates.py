@@ -1,4 +1,4 @@
-"""``/sessiontemplates``: what is kept, what is refused, what is warned of."""
+"""``/sessiontemplates``: templates that are stored, refused, or stored with a warning."""
 
 from __future__ import annotations
 

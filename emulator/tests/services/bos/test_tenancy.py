@@ -1,4 +1,4 @@
-"""What tenants see and may do."""
+"""The records that a tenant sees and may change."""
 
 from __future__ import annotations
 

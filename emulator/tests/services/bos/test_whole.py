@@ -1,4 +1,4 @@
-"""Whole sessions, with everything that is really there: HSM, PCS, BSS, CFS, S3, IMS and nodes."""
+"""Whole sessions, with the emulated HSM, PCS, BSS, CFS, S3, IMS and nodes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_service_that_restarts_on_the_way(bos: Bos, service: str) -> None:
 
 
 def test_everything_survives_a_restart_of_the_emulator(bos: Bos) -> None:
-    """At every look, everything is written down and read again."""
+    """The state is stored and read again after every round."""
     bos.template()
     name = bos.session("reboot")
     for _ in range(12):
@@ -141,7 +141,7 @@ def test_everything_survives_a_restart_of_the_emulator(bos: Bos) -> None:
 
 
 def test_a_restart_changes_nothing(tmp_path: Path) -> None:
-    """The same steps come to the same, whether or not everything is closed between them."""
+    """The same steps have the same result with and without restarts between them."""
     outcomes = []
     for closed in (False, True):
         bos = Bos(open_site(tmp_path / f"closed-{closed}"))

@@ -1,4 +1,4 @@
-"""Nodes boot with what BSS gives them, and BSS shows that they did."""
+"""Nodes boot with the scripts of BSS, and BSS's history shows it."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_parameters_survive_a_restart(tmp_path: Path) -> None:
     reopened_bss.site.kept.close()
 
 
-# Signed by the real BSS 1.37 at 2026-11-16T03:02:35Z.
+# The real BSS 1.37 signed this at 2026-11-16T03:02:35Z.
 @pytest.mark.parametrize(
     ("address", "signature"),
     [

@@ -1,4 +1,4 @@
-"""What is written once and said of each host is bounded: five megabytes would be gigabytes otherwise."""
+"""Values that are written once and repeated for each host are bounded: five megabytes would become gigabytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_long_parameters_of_many_hosts(bss: Service, large: dict[str, Any]) -> N
 
 
 def test_what_was_deleted_or_replaced_counts_no_more(bss: Service) -> None:
-    """Which is less than all that is kept, but more than half of it."""
+    """The limit is smaller than the whole reply, but larger than half of it."""
     much = {"hosts": HOSTS[:400], "params": "x" * 100_000}
     for _ in range(3):
         assert bss.ask("PUT", PATH, much).status == 200

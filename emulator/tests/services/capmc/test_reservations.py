@@ -1,4 +1,4 @@
-"""CAPMC holds what it switches until PCS has begun, lends it to PCS meanwhile, and answers after that."""
+"""CAPMC reserves the nodes of an order, lends the reservation to PCS, and answers when PCS has begun."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reserved(capmc: Service, node: str) -> bool:
 
 
 def order(capmc: Service, path: str, node: str, **more: Any) -> Reply:
-    """While time goes on, so that the answer is waited for."""
+    """The reply, while virtual time goes on."""
     capmc.site.clock.set_speed(0.001)
     return capmc.ask("POST", path, {"xnames": [node], **more})
 
@@ -103,7 +103,7 @@ def test_a_reinit_keeps_its_reservation_for_as_long_as_it_takes(capmc: Service) 
 
 
 def test_a_reservation_is_renewed_for_longer_than_it_lasts(capmc: Service) -> None:
-    """PCS says for five minutes what it said first; a reservation lasts three."""
+    """PCS repeats its first reply for five minutes; a reservation lasts three."""
     end = capmc.site.clock.now() + 300.0
     first: list[Reply] = []
 

@@ -1,4 +1,4 @@
-"""Power by xname: what is switched, what is said, and what PCS makes of it."""
+"""Power by xname: the nodes that are switched, the replies, and the transitions in PCS."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_status_from_hsm(capmc: Service) -> None:
         (b'{"source": "tea leaves"}', "unknown status source 'tea leaves'"),
         (b'{"xnames": ["nonsense", "x1", "x1"]}', "invalid/duplicate xnames: [nonsense x1]"),
         (b'{"xnames": ["x1000c7s7b0n0"]}', "disabled or not found: [x1000c7s7b0n0]"),
-        # HSM is asked for nodes that are off or on, and a node that is up is neither.
+        # CAPMC asks HSM for nodes that are off or on, and a node that is Ready is neither.
         (f'{{"xnames": ["{UP}"], "filter": "show_off"}}'.encode(), f"disabled or not found: [{UP}]"),
         (b'{"xnames": ["x1000c7s7b0n0"], "source": "smd"}', "xnames not found: [x1000c7s7b0n0]"),
     ],

@@ -1,4 +1,4 @@
-"""CFS as a client sees it, and those whom it talks to."""
+"""CFS as a client sees it, and stubs of the services that it asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON_BODY = {"content-type": "application/json"}
 
 
 class Recorder:
-    """In the place of those who run sessions: it only hears of them."""
+    """Takes the place of the session runner, and records the calls."""
 
     latest: Recorder
 
@@ -59,7 +59,7 @@ class Cfs(Service):
         return reopened_cfs
 
     def do(self, method: str, path: str, body: Any = None, tenant: str = "") -> Any:
-        """What a good answer says."""
+        """The body of the reply, which must be a success."""
         reply = self.say(method, path, body, tenant)
         assert reply.ok, reply.body
         return reply.json() if reply.body else None
@@ -94,11 +94,11 @@ class Cfs(Service):
         return [component["id"] for component in self.get("/v3/components?limit=100000")["components"]]
 
     def plans(self) -> list[str]:
-        """What CFS has on the agenda."""
+        """The actions that CFS has scheduled."""
         return [kind for _, kind, _ in self.site.scheduler._table.values() if kind.startswith("cfs.")]
 
     def apply(self, session: str, xnames: list[str], status: str = "applied") -> None:
-        """As Ansible would report on all layers of it."""
+        """Reports all layers of the session for these components, as Ansible would."""
         record = self.book.session(session)
         assert record is not None
         for layer in self.book.layers(record):

@@ -1,4 +1,4 @@
-"""CFS on a machine whose sessions nobody runs, with a VCS and a TAPMS that the tests fill."""
+"""CFS on a machine that runs no sessions, with a VCS and a TAPMS that the tests fill."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cfs(open_cfs: Open) -> Cfs:
 
 @pytest.fixture(scope="module")
 def shared_cfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cfs]:
-    """For tests whose requests are refused."""
+    """A machine for tests whose requests are refused."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(face, "Runs", Recorder)
         opened = Cfs(open_site(tmp_path_factory.mktemp("shared") / "tiny.state"))

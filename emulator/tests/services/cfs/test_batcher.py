@@ -1,4 +1,4 @@
-"""The batcher: when it makes sessions, for whom, and what it makes of their ends.
+"""The batcher: the times and components of its sessions, and its handling of their results.
 
 The clock starts on a multiple of its interval.
 """
@@ -19,7 +19,7 @@ def configuration(cfs: Cfs) -> None:
 
 
 def sessions(cfs: Cfs) -> list[dict[str, Any]]:
-    """Those that it made, oldest first."""
+    """The sessions of the batcher, oldest first."""
     return [cfs.book.session(name) or {} for name in cfs.runs.created]
 
 
@@ -218,7 +218,7 @@ def test_after_twenty_failures_it_holds_back_longer_and_longer(cfs: Cfs) -> None
             moments.append(cfs.site.clock.now())
             cfs.end(cfs.runs.created[-1], "false")
     gaps = [later - earlier for earlier, later in pairwise(moments)]
-    # The round that hears of the twentieth failure begins to hold back; so does each that hears of one more.
+    # The back-off starts with the round that sees the twentieth failure, and grows with each later failure.
     assert gaps == [10.0] * 19 + [70.0, 130.0, 250.0, 490.0]
     option(cfs, batcher_max_backoff=100)
     cfs.step(110)

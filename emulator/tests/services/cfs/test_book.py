@@ -1,4 +1,4 @@
-"""What those who run sessions see and write."""
+"""The records that the session runner reads and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Components in version 3: what is stored, what is computed, who is found."""
+"""Components in version 3: stored fields, computed fields, and filters."""
 
 from __future__ import annotations
 

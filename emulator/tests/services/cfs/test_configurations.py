@@ -1,4 +1,4 @@
-"""Configurations: layers, branches, owners."""
+"""Configurations: layers, branches, tenants."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_pages_and_what_is_in_use(cfs: Cfs) -> None:
     assert [configuration["name"] for configuration in cfs.get("/v3/configurations?after_id=b")["configurations"]] == [
         "c"
     ]
-    # The service looks in a field that components have no more.
+    # The service looks in a field that components do not have any more.
     assert cfs.get("/v3/configurations?in_use=true")["configurations"] == []
     assert len(cfs.get("/v3/configurations?in_use=false")["configurations"]) == 3
 

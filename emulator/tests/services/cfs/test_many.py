@@ -1,4 +1,4 @@
-"""Ten thousand components: everything is quick, from the first wish to the last report."""
+"""Ten thousand components: every request is fast, from the first desired configuration to the last report."""
 
 from __future__ import annotations
 

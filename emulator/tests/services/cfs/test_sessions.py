@@ -1,4 +1,4 @@
-"""Sessions: how they are asked for, reported on, found and removed."""
+"""Sessions: creation, reports, filters and deletion."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_many_components_of_version_2(cfs: Cfs) -> None:
     assert cfs.problem("PUT", "/v2/components/x2", {"id": "x2"})[0] == 500
     two = {"cloneUrl": "u", "playbook": "p", "commit": "a_b_c", "sessionName": "s"}
     assert cfs.problem("PATCH", "/v2/components", [{"id": OTHER, "stateAppend": two}])[0] == 500
-    # It is compared with what is there, so the first passes.
+    # The layer is compared with the stored one, so the first passes.
     assert cfs.say("PATCH", f"/v2/components/{OTHER}", {"stateAppend": {"commit": "c"}}).status == 200
     assert cfs.problem("PATCH", f"/v2/components/{OTHER}", {"stateAppend": {"commit": "c"}})[0] == 500
 

@@ -12,7 +12,7 @@ from service_client import MOMENT, Service, reopen
 from services.vcs.gitea_client import Gitea
 
 NODE, OTHER, THIRD, OFF = "x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s1b0n0", "x1000c0s0b1n0"
-"""Of topology tiny: three are up."""
+"""Nodes of the topology tiny; the first three are up."""
 URL = "https://api-gw-service-nmn.local/vcs/cray/{}.git"
 JSON_BODY = {"content-type": "application/json"}
 PLAYBOOK = "- hosts: Compute\n  tasks:\n    - name: Make it\n      file: {path: /x}\n    - shell: echo done\n"
@@ -29,7 +29,7 @@ class Lab:
         return Lab(reopen(self.site))
 
     def repository(self, name: str, files: Mapping[str, str]) -> str:
-        """With these files; the commit."""
+        """Creates a repository with these files; the last commit."""
         self.git.ask("POST", "/orgs/cray/repos", {"name": name, "auto_init": True})
         commit = ""
         for path, text in files.items():
@@ -62,7 +62,7 @@ class Lab:
         return session_status
 
     def finish(self, name: str, most: float = 1800.0) -> str:
-        """What it comes to; ``running`` when it does not end in time."""
+        """The result of the session; ``running`` when it does not end in time."""
         for _ in range(int(most / 30)):
             self.site.step(30)
             if self.status(name)["status"] == "complete":
@@ -98,7 +98,7 @@ class Lab:
         return int(self.cfs.get(f"/components/{xname}")["error_count"])
 
     def until_layer(self, session: str, place: int = 0) -> None:
-        """Step until Ansible runs this layer."""
+        """Steps until Ansible runs this layer."""
         for _ in range(1000):
             self.site.step(1)
             if self.pods(session) and self.text(session).count("Running site.yml") > place:

@@ -1,4 +1,4 @@
-"""Playbooks of a few lines, followed without a machine."""
+"""Short playbooks, run without a machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(
     options: Options | None = None,
     **setting: Any,
 ) -> Course:
-    """Of a ``site.yml`` and other files, on hosts that are all in the group Compute."""
+    """Runs a ``site.yml`` and other files on hosts that are all in the group Compute."""
     files = Files({"site.yml": playbook, **(more or {})})
     inventory = setting.pop("inventory", None) or Inventory({"Compute": list(hosts)})
     return follow(
@@ -71,14 +71,14 @@ def text(course: Course) -> str:
 
 
 def counts(lines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """What the recap says, by host."""
+    """The numbers of the recap, by host."""
     start = max(place for place, line in enumerate(lines) if line.startswith("PLAY RECAP"))
     rows = (line.partition(" : ") for line in lines[start + 1 :] if " : ok=" in line)
     return {host.strip(): {key: int(value) for key, value in _COUNTS.findall(figures)} for host, _, figures in rows}
 
 
 def counted(lines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """The same, from the lines of the tasks; for playbooks without loops and rescues."""
+    """The same numbers, counted in the lines of the tasks; for playbooks without loops and rescues."""
     result: dict[str, dict[str, int]] = {}
 
     def add(host: str, *names: str) -> None:

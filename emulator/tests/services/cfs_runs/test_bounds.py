@@ -1,4 +1,4 @@
-"""Whoever can push a playbook cannot hold up everybody else."""
+"""A playbook, whatever it contains, does not delay other clients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from services.cfs_runs.playbooks import FACTS, Files, log, run, tasks, text
 
 
 class Compared(str):
-    """Counts how often it is held against another."""
+    """Counts how often it is compared."""
 
     __slots__ = ()
     comparisons = 0
@@ -142,13 +142,13 @@ def test_variables_that_nest_deep_expressions_are_unknown() -> None:
 
 
 def test_a_fact_that_nests_itself_comes_to_an_end() -> None:
-    """Five hundred times, deeper than Python's stack."""
+    """Five hundred levels, deeper than Python's stack."""
     course = run(tasks("\n".join(["- set_fact: {a: ['{{ a }}']}"] * 520 + ["- debug: {var: a}"])), hosts=["x1"])
     assert course.code == 0
 
 
 def test_a_number_of_many_digits_is_unknown() -> None:
-    """Python refuses to write one of more than 4300 digits."""
+    """Python refuses to print a number of more than 4300 digits."""
     course = run(
         tasks(
             f"- set_fact: {{a: '{{{{ \"{'9' * 1200}\" | int }}}}', b: 0x{'f' * 5000}}}\n"
@@ -168,7 +168,7 @@ def test_braces_that_never_close_are_read_once() -> None:
 
 
 def test_the_expressions_of_one_task_have_a_bound() -> None:
-    """Each is new, so that it has to be parsed; all together would take twenty seconds."""
+    """Every expression is new, and has to be parsed; all together would take twenty seconds."""
     long = {
         f"v{number}": "".join(f"{{{{ {number}{place}{'+1' * 74} }}}}" for place in range(100, 175))
         for number in range(190)
@@ -371,7 +371,7 @@ def test_a_session_that_is_spread_says_everything_once(lab: Lab, monkeypatch: py
 
 
 class Pages:
-    """VCS with a repository of so many pages of one file."""
+    """A VCS with a repository of that many pages of one file."""
 
     def __init__(self, pages: int) -> None:
         self._pages = pages
@@ -426,7 +426,7 @@ class Hosts:
         return Reading()
 
     def end_reading(self, _: str) -> None:
-        """Nothing is kept."""
+        """The cache keeps no large result."""
 
 
 def test_an_inventory_reads_only_what_it_needs() -> None:

@@ -22,7 +22,7 @@ BREAKS = "- hosts: all\n  tasks:\n    - fail:\n"
 
 
 def start(lab: Lab, name: str, configuration: str, **target: Any) -> str:
-    """The image that it works on."""
+    """The image that the session works on."""
     image = str(next(one["id"] for one in lab.ims.get("/images") if one["name"].startswith("compute")))
     groups = [{"name": "Compute", "members": [image]}]
     lab.start(name, configuration, target={"definition": "image", "groups": groups, **target})

@@ -1,4 +1,4 @@
-"""Which hosts a session takes, by its target."""
+"""The hosts of a session, by its target."""
 
 from __future__ import annotations
 

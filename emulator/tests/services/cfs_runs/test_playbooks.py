@@ -1,4 +1,4 @@
-"""Playbooks: who runs what, what fails, and what the log says of it."""
+"""Playbooks: the hosts of each play, failures, and the log."""
 
 from __future__ import annotations
 
@@ -473,7 +473,7 @@ def test_what_was_printed_before_a_node_fell_stays() -> None:
     ],
 )
 def test_a_fact_that_doubles_itself_comes_to_an_end(value: str) -> None:
-    """Thirty times, a list, a number and a nest."""
+    """Thirty times a list, a number and a nested map."""
     course = run(tasks("\n".join([f"- set_fact: {{a: {value}}}"] * 30 + ["- debug: {var: a}"])), hosts=["x1"])
     assert counts(log(course))["x1"]["failed"] == 0
     assert sum(len(line) for line in log(course)) < 5_000_000

@@ -1,4 +1,4 @@
-"""A session goes on where it was when the emulator starts anew."""
+"""A session continues when the emulator restarts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TASKS = "- hosts: all\n  tasks:\n" + "    - shell: echo {{ inventory_hostname }}
 
 
 def history(path: Path, restarts: tuple[float, ...], fall: float = 0.0) -> tuple[object, ...]:
-    """All that is seen of a session, with the emulator started anew at these moments."""
+    """All that clients see of a session, with a restart of the emulator at these moments."""
     lab = Lab(open_site(path))
     lab.do("PATCH", "/options", {"batcher_disable": True})
     lab.configure("c", lab.layer("one", TASKS), lab.layer("two", TASKS))

@@ -139,7 +139,7 @@ def socket(machine: Emulator, path: str, **headers: str) -> Iterator[ClientConne
 
 
 def until(opened: ClientConnection, text: str) -> str:
-    """What comes until that has come."""
+    """The output up to this text."""
     output, deadline = "", time.monotonic() + LIMIT
     while text not in output:
         output += str(opened.recv(max(deadline - time.monotonic(), 0.01)))
@@ -197,7 +197,7 @@ def test_tail_gives_lines_and_follows(machine: Emulator) -> None:
 
 @pytest.mark.parametrize("lines", [f"/var/log/conman/console.{NODE}", "++5", "9" * 5000, "five", "-"])
 def test_what_is_no_number_of_lines_shows_nothing(machine: Emulator, lines: str) -> None:
-    """Least of all the console of somebody else."""
+    """A tenant gets no console of a node of another tenant."""
     with socket(machine, f"interact/{NODE}") as opened:
         log_in(opened, machine)
         opened.send("exit")
@@ -217,7 +217,7 @@ def test_who_pastes_a_book_keeps_nobody_waiting(machine: Emulator, node: str, ke
         for _ in range(5):
             machine.tell("GET", "/clock")
         assert time.monotonic() - began < 2.0
-        # The answer to a farewell would come after the answers to all these keys.
+        # The answer to a close frame would come after the answers to all these keys.
         opened.close_timeout = 0.1
 
 
@@ -248,7 +248,7 @@ def test_a_restart_of_the_pod_drops_its_connections(machine: Emulator) -> None:
 
 
 def test_over_tls_nothing_comes_unasked(machine: Emulator) -> None:
-    """A ticket would: clients that wait for something to read, and then block in reading, take it for an answer."""
+    """A session ticket would: clients that wait for readable data, and then block in reading, take it for an answer."""
     trust = ssl.create_default_context(cafile=machine.ca)
     place = urlsplit(machine.url)
     plain = create_connection((place.hostname, place.port))

@@ -27,7 +27,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 def run(site: Site, argv: list[str], read: Callable[[], Awaitable[bytes]] | None = None) -> tuple[int, str]:
-    """The exit code, and everything that was written."""
+    """The exit code and the output."""
     output: list[bytes] = []
 
     async def nothing() -> bytes:
@@ -74,7 +74,7 @@ def test_cat_gives_everything(site: Site) -> None:
 
 
 def _whoever(site: Site, tails: list[str]) -> Callable[[], Awaitable[bytes]]:
-    """Logs in, begins a ping without an end, watches it, and goes."""
+    """Logs in, starts a ping without an end, watches it, and leaves."""
     typed = iter([f"root\r{node_password(site.random)}\rping localhost\r".encode(), b""])
 
     async def read() -> bytes:

@@ -10,7 +10,7 @@ from csm_emulator.site import Site
 from service_client import Service
 
 PUSHED = 30.0
-"""Seconds after which every switch that answers has been told."""
+"""Seconds after which every switch that answers has the new state."""
 ENFORCED = 10.0
 POLICIES = "/fabric/port-policies"
 
@@ -44,11 +44,11 @@ class Manager(Service):
         return self.fabric.plan.ports[self.port(nic)].dfa
 
     def state(self, nic: str) -> PortState:
-        """What the switch does."""
+        """The state of the switch port."""
         return self.fabric.state(self.port(nic))
 
     def make_vlan(self, vlan: int, name: str) -> str:
-        """VLAN and policy, as the public operator does; the answer is the policy's link."""
+        """Creates a VLAN and its policy as the public operator does; the link of the policy."""
         self.send("POST", "/fabric/vlans", {"id": vlan, "name": name, "status": "ONLINE"})
         link = f"/fabric/vlans/{vlan}"
         body = {"nativeVlanId": link, "allowedVlans": [link], "isUntaggedAllowed": True, "documentSelfLink": name}
@@ -58,7 +58,7 @@ class Manager(Service):
         return list(self.get(f"/fabric/ports/{self.port(nic)}")["portPolicyLinks"])
 
     def give(self, nic: str, *policies: str) -> Any:
-        """Before those that are there."""
+        """Adds the policy before those of the port."""
         body = {"portPolicyLinks": [*policies, *self.links(nic)]}
         return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", body)
 
@@ -67,7 +67,7 @@ class Manager(Service):
         return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", {"portPolicyLinks": links})
 
     def make_block(self, name: str, ranges: list[str], *nics: str) -> str:
-        """Partition and block; the answer is the task's link."""
+        """Creates a partition and a block; the link of the task."""
         dfas = [self.dfa(nic) for nic in nics]
         self.send("POST", "/fabric/vni/partitions", {"partitionName": name, "vniRanges": ranges, "edgePortDFAs": dfas})
         block = {"vniBlockName": f"{name}-block", "partitionName": name, "vniRanges": ranges, "portDFAs": dfas}

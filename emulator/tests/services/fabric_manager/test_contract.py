@@ -1,4 +1,4 @@
-"""Replies against the description that was put together from public clients' code."""
+"""Replies match the description that was reconstructed from the code of public clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def described() -> dict[str, Any]:
 
 
 def validator(name: str) -> Draft202012Validator:
-    """Of one schema, with no properties but those that it and the envelope name."""
+    """A validator of one schema, which allows only the properties of the schema and of the envelope."""
     schemas = described()["components"]["schemas"]
     for schema in schemas.values():
         for part in schema.pop("allOf", ()):

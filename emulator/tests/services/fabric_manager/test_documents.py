@@ -1,4 +1,4 @@
-"""Documents: their envelope, their versions, their lists, and what is refused."""
+"""Documents: their envelope, versions, lists, and refused requests."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_name_is_taken_once(manager: Manager) -> None:
 
 @pytest.mark.parametrize("body", GARBAGE)
 def test_garbage_is_refused(manager: Manager, body: bytes) -> None:
-    """All but a policy, and a change, of which a body says nothing that is known."""
+    """Every kind but policies, and changes, whose bodies have no known field."""
     manager.make_block("blue", ["2000-2099"], ONE)
     strange = b"name" in body
     for path in COLLECTIONS:

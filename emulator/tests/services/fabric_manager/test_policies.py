@@ -1,4 +1,4 @@
-"""From a document to the switch: when, how policies are merged, and what stands in the way."""
+"""From a document to the switch: the delay, the merging of policies, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole way: gateway, documents, switches, and the truth of them on the control API and on the command line."""
+"""From a document to the switch: gateway, documents, switches, control API and command line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def machine() -> Iterator[Emulator]:
 
 
 def manage(machine: Emulator, method: str, path: str, body: Any = None) -> Any:
-    """Through the gateway, as an administrator."""
+    """A request through the gateway, as an administrator."""
     headers = {"Authorization": f"Bearer {machine.token('admin')}", "Content-Type": "application/json"}
     url = f"{machine.url}/apis/fabric-manager{path}"
     answer = machine.send(method, url, None if body is None else json.dumps(body), headers)

@@ -1,4 +1,4 @@
-"""Paths as SAT joins them: the gateway's prefix with its slash, and the link of a document with its own."""
+"""Paths as SAT joins them: the gateway's prefix ends in a slash, and the link of a document begins with one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_links_of_documents_can_be_appended_as_they_are(shared_manager: Mana
 
 
 def test_a_policy_made_through_a_doubled_slash_is_one_policy(manager: Manager) -> None:
-    """As ``sat swap`` does before a cable is pulled."""
+    """The requests of ``sat swap`` before a cable is pulled."""
     manager.send("POST", f"/{POLICIES}", {"state": "OFFLINE", "documentSelfLink": "sat-offline"})
     assert f"{POLICIES}/sat-offline" in manager.get(POLICIES)["documentLinks"]
 

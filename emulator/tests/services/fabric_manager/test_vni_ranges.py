@@ -1,4 +1,4 @@
-"""Ranges of VNIs are sets of numbers, and nothing else."""
+"""Ranges of VNIs behave as sets of numbers."""
 
 from __future__ import annotations
 

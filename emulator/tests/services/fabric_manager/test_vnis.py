@@ -199,7 +199,7 @@ def test_only_edge_ports_have_addresses_for_vnis(manager: Manager) -> None:
 
 
 def test_a_partition_changes_as_the_public_operator_does_it(manager: Manager) -> None:
-    """Partition first, then block, with a list of ports from which one has gone."""
+    """The partition is changed first, then the block; its list of ports has lost one."""
     manager.make_block("blue", ["2000-2099"], ONE, THREE)
     manager.step(ENFORCED)
     document = {

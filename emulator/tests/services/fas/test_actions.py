@@ -1,4 +1,4 @@
-"""Actions from their start to their end, and what is on the devices afterwards."""
+"""Actions from their start to their end, and the firmware of the devices afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots, and the way back."""
+"""Snapshots, and their restoration."""
 
 from __future__ import annotations
 

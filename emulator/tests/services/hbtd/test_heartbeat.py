@@ -1,4 +1,4 @@
-"""Heartbeats that clients send, and what HBTD says of them."""
+"""Heartbeats that clients send, and the changes that HBTD reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine's own nodes beat by themselves; HSM sees it as on the real one."""
+"""The machine's own nodes send heartbeats, and HSM shows their state as on a real machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of HBTD can be set, and what comes of it."""
+"""HBTD's parameters, and their effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State changes: from HSM to the batch, from the batch to whoever wants to hear."""
+"""State changes: from HSM to the batch, and from the batch to the subscribers."""
 
 from __future__ import annotations
 

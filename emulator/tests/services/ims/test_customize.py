@@ -139,7 +139,7 @@ def test_a_jail_signals_in_its_own_tmp(ims: Ims) -> None:
 
 def test_other_files_end_nothing(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
-    ims.touch(job)  # too early: it is removed before anybody is let in
+    ims.touch(job)  # too early: the pod removes it before it starts sshd
     ims.until(job, "waiting_on_user")
     for path in ("/tmp/complete", "/mnt/image/completed", "/mnt/image/x/complete"):  # noqa: S108
         ims.touch(job, path)
@@ -262,7 +262,7 @@ def test_s3_is_away_while_it_uploads(ims: Ims) -> None:
 
 
 def test_ims_is_away_when_the_status_is_to_be_set(ims: Ims) -> None:
-    """Nobody asks twice: the pod goes on, and the job keeps the status that it had."""
+    """The pod does not repeat a refused request: it goes on, and the job keeps its status."""
     job = ims.customize(ims.image()["id"])["id"]
     ims.until(job, "fetching_image")
     fault = ims.break_("server-error", "ims")

@@ -1,4 +1,4 @@
-"""Images: their records, their links, and what deleting does to their files."""
+"""Images: their records, their links, and the effect of a deletion on their files."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_the_deleted_go_for_good(ims: Ims) -> None:
 
 
 def test_an_entry_without_a_sum_does_not_come_back(ims: Ims) -> None:
-    """The real one moves the file and then does not name it."""
+    """The real service moves the file and then leaves it out of the record."""
     link = {"type": "s3", "path": "s3://boot-images/odd/rootfs"}
     manifest = {"version": "1.0", "artifacts": [{"type": ROOTFS, "link": link}]}
     image = new(ims, link=ims.new_manifest("odd", manifest))["id"]

@@ -1,4 +1,4 @@
-"""What jobs are refused, how they are found and deleted, and a build from a recipe."""
+"""Jobs: refused requests, filters, deletion, and a build from a recipe."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_sizes_and_names(ims: Ims) -> None:
 
 
 def test_dkms(ims: Ims) -> None:
-    """As the recipe says, unless the job says otherwise."""
+    """The job takes the value of the recipe, unless it has its own."""
     recipe = ims.recipe()["id"]
     assert ims.create(recipe)["require_dkms"] is False
     assert ims.create(recipe, require_dkms=True)["require_dkms"] is True
@@ -208,7 +208,7 @@ def test_a_builder_has_the_signing_keys(ims: Ims) -> None:
 
 
 def build(ims: Ims, files: dict[str, bytes] | bytes, **more: Any) -> tuple[dict[str, Any], str]:
-    """The job when it is over, and what it said."""
+    """The job after its end, and its log."""
     data = files if isinstance(files, bytes) else tarball(files, 0)
     ims.s3.put("ims", "mine.tgz", data)
     link = {"type": "s3", "path": "s3://ims/mine.tgz"}

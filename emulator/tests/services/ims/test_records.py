@@ -1,4 +1,4 @@
-"""Recipes, public keys and remote build nodes; and what is said to what is no request at all."""
+"""Recipes, public keys and remote build nodes; and the answers to invalid requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A realm to ask, in-process."""
+"""A realm in this process."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def error(reply: Reply) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """Shared, since keys take their time: for tests that leave the realm as it was."""
+    """Shared, because the generation of keys is slow: for tests that leave the realm as it was."""
     state_file = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
     yield Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     state_file.close()

@@ -1,4 +1,4 @@
-"""The administration, asked of a real Keycloak and of the emulator; see ``test_like_keycloak``."""
+"""The same administration requests to a real Keycloak and to the emulator; see ``test_like_keycloak``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody who is logged in to ``master`` does with groups, and what tokens say then."""
+"""The groups that an administrator of ``master`` changes, and the tokens after the changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_red(admin: Administrator) -> None:
 
 
 def said_of(visitor: Visitor, username: str) -> tuple[list[str], bool]:
-    """The groups of a new token, and whether it is one of a tenant's administrator."""
+    """The groups of a new token, and whether it is that of a tenant's administrator."""
     token_claims = claims(visitor.log_in(username)["access_token"])
     return token_claims.get("groups", []), "tenant-admin" in token_claims["realm_access"]["roles"]
 

@@ -1,4 +1,4 @@
-"""The device flow, with the forms that somebody fills in."""
+"""The device flow, with the forms that a user fills in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.keycloak.conftest import DEVICE_CODE, OIDC, REALM, Visitor, claims
 
 
 class Wall:
-    """A clock that goes when told to."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = time.time()

@@ -1,4 +1,4 @@
-"""What else there is in the realm."""
+"""The realm's other endpoints."""
 
 from __future__ import annotations
 

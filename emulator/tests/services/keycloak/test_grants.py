@@ -1,4 +1,4 @@
-"""The token endpoint; what is good and bad about a request is what Keycloak 26.7.3 says of it."""
+"""The token endpoint; the answers to valid and invalid requests are those of Keycloak 26.7.3."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_a_service_account(visitor: Visitor) -> None:
 
 
 def test_refresh_tokens_stay_good(visitor: Visitor) -> None:
-    """Keycloak's default: a used one is not revoked."""
+    """Keycloak's default: a refresh token stays valid after its use."""
     answer = visitor.log_in("bea", scope="openid")
     form = {"grant_type": "refresh_token", "client_id": "shasta", "refresh_token": answer["refresh_token"]}
     first, second = visitor.token(**form).json(), visitor.token(**form).json()

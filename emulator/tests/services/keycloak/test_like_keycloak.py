@@ -1,4 +1,4 @@
-"""The same requests to a real Keycloak and to the emulator; what a client can tell apart is a failure.
+"""The same requests to a real Keycloak and to the emulator; a visible difference is a failure.
 
 ``CANTON_TEST_KEYCLOAK`` names the real one: ``.ci/keycloak start DIR``.
 """
@@ -24,14 +24,14 @@ from services.keycloak.conftest import DEVICE_CODE, Visitor, claims
 REAL = os.environ.get("CANTON_TEST_KEYCLOAK", "")
 pytestmark = pytest.mark.skipif(not REAL, reason="CANTON_TEST_KEYCLOAK names no Keycloak to compare with")
 
-# The realm has another name there, since tests share a Keycloak.
+# The realm has another name in the real Keycloak, since tests share it.
 NAME = f"shasta-{os.getpid()}"
 CLIENT = "system-slingshot-client"
 SHOWN = ("content-type", "cache-control", "pragma", "www-authenticate", "referrer-policy")
 
 
 def _realm(visitor: Visitor) -> dict[str, Any]:
-    """As the emulator's: the same people and clients with the same passwords and secrets."""
+    """The emulator's users and clients with the same passwords and secrets."""
     audience = {"included.custom.audience": "shasta", "access.token.claim": "true"}
     groups = {
         "full.path": "false",
@@ -94,7 +94,7 @@ def _person(account: Account) -> dict[str, Any]:
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
-        """The answer itself is what is compared."""
+        """The real answer, which is compared as it is."""
 
 
 def _ask_real(method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
@@ -122,7 +122,7 @@ Form = list[tuple[str, str]] | dict[str, str]
 
 
 def _compared(answer: Answer) -> tuple[int, dict[str, str], Any]:
-    """Status, headers that matter, and the body; of a token only what kind of thing it says."""
+    """Status, the compared headers, and the body; a token is replaced by its claims."""
     status, headers, body = answer
     chosen_headers = {name: headers[name] for name in SHOWN if name in headers}
     try:
@@ -170,7 +170,7 @@ def _flat(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _differences(ours: Any, real: Any) -> dict[str, Any]:
-    """Where they differ, with what each of them has there."""
+    """The places that differ, with both values."""
     our_fields, real_fields = dict(_flat(ours)), dict(_flat(real))
     places = sorted({*our_fields, *real_fields})
     return {
@@ -262,7 +262,7 @@ def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: Visitor, scope: str
         )
         for ask in both
     )
-    # The service account's roles are CSM's, not this realm's; its tokens are otherwise the same.
+    # The service account's roles are those of CSM, not of this realm; its tokens are otherwise the same.
     for answer in (real, ours):
         del answer[2]["access_token"]["resource_access"], answer[2]["access_token"]["for"]
     assert not _differences(ours, real)
@@ -276,7 +276,7 @@ def _tokens(ask: Ask, visitor: Visitor, **more: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scope", ["profile", "openid"])
 def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: Visitor, scope: str) -> None:
-    """Refresh twice with one token, use it for the wrong client, look at it, log out, try again."""
+    """Refreshes twice with one token, uses it for the wrong client, introspects it, logs out, and tries again."""
 
     def story(ask: Ask) -> list[Any]:
         answer = _tokens(ask, visitor, scope=scope)

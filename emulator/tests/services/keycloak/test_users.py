@@ -1,4 +1,4 @@
-"""Who may log in, by the seed and the topology."""
+"""The users of the realm, by seed and topology."""
 
 from __future__ import annotations
 

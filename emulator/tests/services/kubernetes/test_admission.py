@@ -1,4 +1,4 @@
-"""TAPMS is asked before a tenant is kept."""
+"""The API server asks TAPMS's webhooks before it stores a tenant."""
 
 from __future__ import annotations
 

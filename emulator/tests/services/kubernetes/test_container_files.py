@@ -1,4 +1,4 @@
-"""Files that clients look for in the containers of CFS and IMS, by the commands with which they look."""
+"""Files that clients read in the containers of CFS and IMS, with the clients' own commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = "/inventory/hosts/01-cfs-generated.yaml"
 
 
 def run(api: Api, pod: Pod, container: str, *argv: str) -> str:
-    """What it prints; it succeeds."""
+    """The output of a command that must succeed."""
     out: list[bytes] = []
 
     async def read() -> bytes:
@@ -48,7 +48,7 @@ def waiting_image(lab: Lab) -> tuple[str, Pod]:
 
 
 def test_manta_finds_the_image_that_a_session_works_on(lab: Lab, api: Api) -> None:
-    """As csm-rs does before it opens a shell in the image (src/node/console.rs)."""
+    """The check of csm-rs before it opens a shell in the image (src/node/console.rs)."""
     image, pod = waiting_image(lab)
     script = f"cat {FILE} | grep cray-ims- | head -n 1"
     line = run(api, pod, "ansible", "sh", "-c", script).strip()

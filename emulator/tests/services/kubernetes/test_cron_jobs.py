@@ -1,4 +1,4 @@
-"""CronJobs: schedules in virtual time, suspended and resumed as docs-csm has it."""
+"""CronJobs: schedules in virtual time, suspended and resumed as in docs-csm."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_watch_hears_of_the_next_run(api: Api) -> None:
 
 
 def test_a_job_that_a_client_makes_from_one(api: Api) -> None:
-    """What ``kubectl create job NAME --from=cronjob/hms-discovery`` sends."""
+    """The object that ``kubectl create job NAME --from=cronjob/hms-discovery`` sends."""
     cron_job = api.get(DISCOVERY)
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "hms-discovery", "uid": cron_job["metadata"]["uid"]}
     meta = {"annotations": {"cronjob.kubernetes.io/instantiate": "manual"}, "ownerReferences": [owner]}
@@ -197,7 +197,7 @@ def test_a_job_that_a_client_makes_from_one(api: Api) -> None:
     ],
 )
 def test_schedules(text: str, moments: list[str]) -> None:
-    """The last ones before Wednesday, 3 June 2026, 00:05, and not before Monday."""
+    """The last runs before Wednesday, 3 June 2026, 00:05, and not before Monday."""
     until = datetime(2026, 6, 3, 0, 5, tzinfo=UTC).timestamp()
     begin = datetime(2026, 5, 31, 23, 59, tzinfo=UTC).timestamp()
     latest_moments = read_schedule(text).latest(begin, until, 3 if "20" in text else 2)

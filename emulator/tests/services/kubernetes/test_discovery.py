@@ -1,4 +1,4 @@
-"""What a client finds out before it asks for anything, who it is, and in which form it is answered."""
+"""API discovery, authentication, and content negotiation."""
 
 from __future__ import annotations
 

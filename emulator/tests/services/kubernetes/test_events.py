@@ -1,4 +1,4 @@
-"""What the cluster says of the lives of its pods and Jobs."""
+"""The cluster's events about its pods and Jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def start_job(api: Api) -> None:
 
 
 def told(api: Api, query: str = "") -> list[tuple[str, str]]:
-    """Reasons and messages; those of one object stand in the order in which they came."""
+    """Reasons and messages; the events of one object are in the order of their time."""
     events = api.get(f"{EVENTS}?{query}")["items"]
     return [(event["reason"], event["message"]) for event in events]
 
@@ -101,7 +101,7 @@ def test_a_pod_that_is_deleted_and_the_one_after_it(api: Api) -> None:
 
 
 def written(api: Api) -> list[str]:
-    """Without those that CronJobs leave by the hour."""
+    """The events without those of CronJobs, which run every few minutes."""
     return [name for name in api.names(EVENTS) if "." not in name]
 
 

@@ -26,7 +26,7 @@ STREAMS = ("error", "stdin", "stdout", "stderr")
 
 
 class Wire:
-    """A tunnel with a test at its other end."""
+    """The server's end of a tunnel whose client is a test."""
 
     def __init__(self) -> None:
         self.come: asyncio.Queue[bytes] = asyncio.Queue()
@@ -39,7 +39,7 @@ class Wire:
         self.said += data
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Closes nothing."""
 
 
 def path(api: Api, *argv: str, **options: bool) -> str:
@@ -49,7 +49,7 @@ def path(api: Api, *argv: str, **options: bool) -> str:
 
 
 def talk(api: Api, reply: Reply, client: Callable[[Wire], Coroutine[Any, Any, None]]) -> bytes:
-    """What the server said in all."""
+    """All bytes that the server wrote."""
 
     async def run() -> bytes:
         wire = Wire()
@@ -64,7 +64,7 @@ def talk(api: Api, reply: Reply, client: Callable[[Wire], Coroutine[Any, Any, No
 
 
 def spoken(data: bytes) -> dict[int, bytes]:
-    """Data of SPDY's streams."""
+    """The data of SPDY's streams, by number."""
     streams: dict[int, bytes] = {}
     while data:
         first, second = struct.unpack_from(">II", data)
@@ -94,7 +94,7 @@ def over_spdy(api: Api, where: str, typed: bytes = b"", streams: tuple[str, ...]
 
 
 def over_websocket(api: Api, where: str, protocol: str, *messages: str | bytes) -> list[bytes]:
-    """The messages of the server, the first byte naming the channel."""
+    """The messages of the server; the first byte is the channel."""
     client = ClientProtocol(parse_uri("ws://localhost/"), subprotocols=[protocol])  # type: ignore[list-item]
     request = client.connect()
     headers = {name.lower(): value for name, value in request.headers.raw_items()}

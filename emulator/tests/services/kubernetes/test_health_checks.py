@@ -1,5 +1,6 @@
-"""The questions of HPE's cmsdev about the cluster: what it asks of pods, claims, CronJobs and ConfigMaps is answered so
-that it passes. Names and counts are those of cms-tools (cmsdev/internal/test).
+"""The checks of HPE's cmsdev: pods, claims, CronJobs and ConfigMaps are such that they pass.
+
+Names and counts are those of cms-tools (cmsdev/internal/test).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SERVICES = "/api/v1/namespaces/services"
 
 
 def pods(api: Api, expression: str) -> list[Any]:
-    """As cmsdev chooses them: the expression may fit anywhere in the name."""
+    """The pods that cmsdev selects: the expression may match anywhere in the name."""
     return [pod for pod in api.get(PODS)["items"] if re.search(expression, pod["metadata"]["name"])]
 
 

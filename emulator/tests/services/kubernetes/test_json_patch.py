@@ -1,4 +1,4 @@
-"""JSON patches: what jsonpatch leaves to the API server's limits and words."""
+"""JSON patches: the limits and messages that the API server adds to jsonpatch."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Kubectl:
         return self.say("get", "pods", "-n", "services", "-l", label, "-o", "name").split()[0].removeprefix("pod/")
 
     def on_terminal(self, command: str, *keys: str) -> str:
-        """What a terminal shows while these keys are pressed, one group a second."""
+        """The output on a terminal while these keys are pressed, one group a second."""
         script = [shutil.which("script") or "script", "-qec", f"{self._program} {command}", "/dev/null"]
         with subprocess.Popen(
             script, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -205,7 +205,7 @@ def test_secrets_and_patches(kubectl: Kubectl) -> None:
 
 
 def test_what_is_made_on_the_command_line(kubectl: Kubectl) -> None:
-    """Newer ones send these in protobuf."""
+    """Newer versions of kubectl send these objects in protobuf."""
     assert kubectl.say("create", "namespace", "made") == "namespace/made created\n"
     at = ("-n", "made")
     kubectl.say("create", "secret", "generic", "s", "--from-literal=a=b", *at)
@@ -257,7 +257,7 @@ def test_a_node_is_drained(kubectl: Kubectl) -> None:
 
 
 def test_cron_jobs_are_suspended_and_resumed(kubectl: Kubectl) -> None:
-    """The lines of docs-csm, as they stand there."""
+    """The command lines of docs-csm."""
     at = ("-n", "services")
     head = kubectl.say("get", "cronjobs", *at, "hms-discovery").splitlines()[0]
     assert head.split() == "NAME SCHEDULE TIMEZONE SUSPEND ACTIVE LAST SCHEDULE AGE".split()  # noqa: SIM905
@@ -269,7 +269,7 @@ def test_cron_jobs_are_suspended_and_resumed(kubectl: Kubectl) -> None:
 
 
 def test_a_cron_job_is_run_by_hand(kubectl: Kubectl) -> None:
-    """As docs-csm does it. kubectl 1.20 looks for CronJobs in batch/v1beta1, which Kubernetes 1.25 dropped."""
+    """A command line of docs-csm. kubectl 1.20 looks for CronJobs in batch/v1beta1, which Kubernetes 1.25 removed."""
     newer = kubectl.with_cron_jobs()
     at = ("-n", "kube-system")
     created = newer.say("create", "job", "tmp-backup", "--from=cronjob/kube-etcdbackup", *at)

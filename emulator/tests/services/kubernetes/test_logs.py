@@ -1,4 +1,4 @@
-"""What containers said, at once and as they say it."""
+"""Logs of containers, at once and followed."""
 
 from __future__ import annotations
 

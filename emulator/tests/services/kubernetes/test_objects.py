@@ -1,4 +1,4 @@
-"""What is written, read, changed and deleted."""
+"""Objects: creation, reads, changes and deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods of the cluster as Kubernetes shows them, and what sees to it that they run."""
+"""Pods of the cluster as Kubernetes shows them, and the controllers that keep them running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects as newer clients of the API send them: written here by hand, after the API's ``generated.proto``."""
+"""Objects in the protobuf of newer clients: encoded here by hand, after the API's ``generated.proto``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def entry(number: int, key: str, value: bytes | str) -> bytes:
 
 
 def meta(name: str, *more: bytes) -> bytes:
-    """As Go writes it: empty texts, zeros, and a time that is none, stand there too."""
+    """The encoding of Go, which includes empty texts, zeros, and an empty time."""
     empty = b"".join(field(number, "") for number in (2, 3, 4, 5, 6)) + field(7, 0) + field(8, b"")
     return field(1, field(1, name) + empty + b"".join(more))
 

@@ -1,4 +1,4 @@
-"""Watches: from a version on, what changes."""
+"""Watches: the changes after a version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def told(events: list[dict[str, dict[str, dict[str, str]]]]) -> list[tuple[objec
 
 
 def void(_: object) -> None:
-    """For what is done, not asked."""
+    """Runs an action without a reply."""
 
 
 def version(api: Api) -> str:

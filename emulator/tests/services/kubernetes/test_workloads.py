@@ -1,4 +1,4 @@
-"""What a workload is filled in with, and which revisions a Deployment remembers."""
+"""The defaults of a workload, and the revisions that a Deployment remembers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def make(api: Api, plural: str, **spec: Any) -> Any:
 
 
 def restart(api: Api, moment: str) -> None:
-    """As ``kubectl rollout restart`` does."""
+    """The patch of ``kubectl rollout restart``."""
     marks = {"annotations": {"kubectl.kubernetes.io/restartedAt": moment}}
     api.patch(IMS, {"spec": {"template": {"metadata": marks}}}, STRATEGIC)
     api.step(30)
 
 
 def undo(api: Api, revision: str) -> None:
-    """As ``kubectl rollout undo`` does: with all the fields that Go writes."""
+    """The patch of ``kubectl rollout undo``, with all the fields that Go writes."""
     replica_set = next(
         candidate for candidate in sets(api) if candidate["metadata"]["annotations"][REVISION] == revision
     )

@@ -1,4 +1,4 @@
-"""What TAPMS's webhooks may answer."""
+"""Possible answers of TAPMS's webhooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power caps: tasks that read and write what the controllers keep."""
+"""Power caps: tasks that read and write the limits of controllers."""
 
 from __future__ import annotations
 

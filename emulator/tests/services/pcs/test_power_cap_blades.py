@@ -1,4 +1,4 @@
-"""Power caps of every kind of node: controls of their own on liquid-cooled blades, one for all in racks."""
+"""Power caps of every kind of node: several controls on liquid-cooled blades, one control in racks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power status: what the last poll saw."""
+"""Power status: the result of the last poll."""
 
 from __future__ import annotations
 

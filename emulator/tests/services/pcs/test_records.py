@@ -1,4 +1,4 @@
-"""What is kept of transitions, and what outlives a restart."""
+"""The records of transitions, and those that survive a restart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def open_tiny(path: Path) -> Site:
 
 
 def story(pcs: Pcs) -> list[object]:
-    """Everything that a client sees, second by second."""
+    """All replies about the transitions, second by second."""
     transitions = [pcs.start("off", UP, DOWN), pcs.start("on", DOWN, DOWN_TOO)]
     statuses: list[object] = []
     for _ in range(120):

@@ -1,4 +1,4 @@
-"""What a transition goes through, as its tasks tell it and as the hardware has it."""
+"""The stages of a transition, in its tasks and in the hardware."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ def test_a_controller_that_does_not_answer(pcs: Pcs) -> None:
 
 
 def test_a_controller_that_refuses_counts_as_one_that_took_the_order(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PCS's check of the answer's status can never be true; only the deadline shows that nothing happened."""
+    """PCS's check of the answer's status can never be true; only the deadline shows that the order had no effect."""
 
     def refuse(_self: Power, xname: str, action: str, _cause: str) -> None:
         raise Refused(f"{xname} knows no reset {action}")
@@ -374,7 +374,7 @@ def test_a_node_that_stays_off(pcs: Pcs) -> None:
 
 
 def test_deadline_0_looks_once_all_the_same(pcs: Pcs) -> None:
-    """Whatever the specification says: the loop of domain/transitions.go is entered with ``||``."""
+    """The specification says otherwise: the loop of domain/transitions.go is entered with ``||``."""
     transition = pcs.start("off", UP, taskDeadlineMinutes=0)
     pcs.site.step(1.0)
     assert pcs.task(transition, UP)["taskStatusDescription"] == "Transition applied, gracefulshutdown. Not confirming."

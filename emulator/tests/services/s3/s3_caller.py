@@ -1,4 +1,4 @@
-"""A client of S3 that signs by hand, without a network."""
+"""A client of S3 that signs its requests itself, without a network."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Caller:
         )
 
     def put(self, bucket: str, key: str, data: bytes = b"", **headers: str) -> str:
-        """Its etag."""
+        """The object's ETag."""
         request_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         reply = self.ask("PUT", encoded_path(f"/{bucket}/{key}"), data, request_headers)
         assert reply.status == 200, reply.body
@@ -68,7 +68,7 @@ class Caller:
         return code(self.ask(method, target, data, headers))
 
     def texts(self, target: str, name: str) -> list[str]:
-        """What the elements of this name say, in order."""
+        """The texts of the elements with this name, in order."""
         reply = self.ask("GET", target)
         assert reply.status == 200, reply.body
         return texts(reply, name)
@@ -91,7 +91,7 @@ def header(reply: Reply, name: str) -> str:
 
 
 def whole(reply: Reply) -> bytes:
-    """The body, bit by bit where it comes so."""
+    """The body, read piece by piece if it is a stream."""
     if reply.stream is None:
         return reply.body
     pieces = reply.stream()

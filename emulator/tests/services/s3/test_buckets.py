@@ -44,7 +44,7 @@ def test_nobody_in_particular_has_what_lists_give(s3: Caller) -> None:
     s3.put("sds", "a", b"data")
 
     def rights() -> tuple[int, int, int]:
-        """To read an object, to list, to write."""
+        """The permissions to read an object, to list, and to write."""
         reads, lists = s3.unsigned("GET", "/sds/a"), s3.unsigned("GET", "/sds")
         return reads.status, lists.status, s3.unsigned("PUT", "/sds/b", b"new").status
 

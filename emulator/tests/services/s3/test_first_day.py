@@ -1,4 +1,4 @@
-"""What a site has before anybody did anything, and what becomes of it."""
+"""The buckets and objects of a new site, and their changes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_files_are_what_they_say(s3: Caller) -> None:
 
 
 def test_what_nodes_boot_is_there(tiny: Site) -> None:
-    """The URLs in BSS's script work, by the machine's time."""
+    """The URLs in BSS's script are valid, by the clock of the machine."""
     s3, host = Caller(tiny), "http://rgw-vip.nmn"
     script = tiny.mesh.ask("bss", "GET", "/boot/v1/bootscript?name=x1000c0s0b0n0").body.decode()
     urls = [word.removeprefix(host) for word in script.split() if word.startswith(host)]

@@ -21,7 +21,7 @@ def filled(s3: Caller) -> Caller:
 def listed(s3: Caller, query: str = "") -> tuple[list[str], list[str]]:
     """Keys and common prefixes."""
     reply = s3.ask("GET", f"/sds?{query}")
-    # The first Prefix is the one that was asked for.
+    # The first Prefix is that of the request.
     return texts(reply, "Key"), texts(reply, "Prefix")[1:]
 
 

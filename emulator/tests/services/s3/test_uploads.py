@@ -29,7 +29,7 @@ class Upload:
         return header(reply, "ETag") or texts(reply, "ETag")[0]
 
     def complete(self, *parts: tuple[int, str], headers: dict[str, str] | None = None) -> str:
-        """The object's etag, or the code of the refusal."""
+        """The object's ETag, or the code of the refusal."""
         parts_xml = "".join(
             f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>" for number, etag in parts
         )

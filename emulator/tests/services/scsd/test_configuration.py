@@ -42,7 +42,7 @@ def test_what_is_loaded_is_dumped(scsd: Service) -> None:
 
 
 def test_a_long_key_of_many_targets_is_refused(scsd: Service) -> None:
-    """Said once, it would be written to each, or told of each."""
+    """A value in one request would be written to every target, or reported for each."""
     controllers = [f"x1000c0s{number}b0" for number in range(2)]
     long = {"Force": True, "Targets": controllers, "Params": {"SSHKey": "x" * 1_000_000}}
     assert scsd.ask("POST", "/bmc/loadcfg", {**long, "Targets": controllers * 100}).status == 200

@@ -1,4 +1,4 @@
-"""SLS's hardware: what a client puts in, finds, and gets refused."""
+"""SLS's hardware: creation, searches, and refused requests."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def load(sls: Service, state: Any) -> int:
 
 
 def told(state: Any) -> Any:
-    """Of a dump, what somebody decided; the rest follows from it."""
+    """The fields of a dump that a user sets; SLS derives the others from them."""
     hardware = {entry["Xname"]: (entry["Class"], entry.get("ExtraProperties")) for entry in state["Hardware"].values()}
     networks = {
         entry["Name"]: (entry["Type"], entry["FullName"], entry["IPRanges"], entry.get("ExtraProperties"))

@@ -41,7 +41,7 @@ class Hsm(Service):
         self.done("POST", COMPONENTS, {"Components": components})
 
     def found(self, query: str = "") -> list[str]:
-        """The xnames of the components that a query finds, sorted."""
+        """The xnames of the components that match a query, sorted."""
         return sorted(component["ID"] for component in self.read(f"{COMPONENTS}?{query}")["Components"])
 
     def state(self, xname: str) -> str:

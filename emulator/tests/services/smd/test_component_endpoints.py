@@ -1,4 +1,4 @@
-"""Component endpoints: how a component is reached over Redfish."""
+"""Component endpoints: the Redfish address of a component."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery: it takes a while, reads what is there, and fails where nobody answers."""
+"""Discovery: it takes time, reads the hardware, and fails where no controller answers."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_requests_that_name_nobody(hsm: Hsm) -> None:
 
 
 def test_there_is_one_status_and_it_never_changes(tiny_hsm: Hsm) -> None:
-    """A habit of SMD's: nothing writes it."""
+    """A quirk of SMD: no code ever writes this field."""
     (only,) = tiny_hsm.read("/Inventory/DiscoveryStatus")
     assert (only["ID"], only["Status"]) == (0, "NotStarted")
     assert tiny_hsm.read("/Inventory/DiscoveryStatus/0") == only

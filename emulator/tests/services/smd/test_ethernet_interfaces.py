@@ -90,7 +90,7 @@ def test_an_owner_that_changes_is_found_by_its_new_name(hsm: Hsm) -> None:
 
 
 def test_changing_one_that_is_not_there_answers_with_nobody(hsm: Hsm) -> None:
-    """A habit of SMD's: 200 and an interface without a name."""
+    """A quirk of SMD: 200 and an interface without a name."""
     reply = hsm.done("PATCH", f"{INTERFACES}/{ID}", {"Description": "new"}).json()
     assert (reply["ID"], reply["IPAddresses"]) == ("", None)
 

@@ -1,4 +1,4 @@
-"""Hardware inventory: what the machine is made of, and what is put in by hand."""
+"""Hardware inventory: the parts of the machine, and entries that clients write."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_queries_nest_or_are_flat(hsm: Hsm) -> None:
 
 
 def test_a_name_without_parents_ends_the_search(hsm: Hsm) -> None:
-    """The real one looks for the parents of all_comp for ever."""
+    """The real SMD searches for the parents of all_comp without end."""
     assert hsm.ask("GET", f"{HARDWARE}/Query/all_comp?parents=true").status == 200
 
 

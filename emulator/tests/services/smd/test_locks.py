@@ -1,4 +1,4 @@
-"""Locks: rigid and flexible, and what they keep from happening."""
+"""Locks: rigid and flexible, and the actions that they prevent."""
 
 from __future__ import annotations
 

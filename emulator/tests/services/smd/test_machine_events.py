@@ -1,4 +1,4 @@
-"""What HSM knows of the machine at the start, and what it hears of it."""
+"""HSM's records of the machine at the start, and its reaction to events of the machine."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_another_slot_is_left_alone(tiny_hsm: Hsm) -> None:
 
 @pytest.fixture
 def changes(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-    """What subscribers are told of."""
+    """The changes that HSM sends to its subscribers."""
     notices: list[tuple[Sequence[str], Mapping[str, Any]]] = []
     monkeypatch.setattr(
         "csm_emulator.services.smd.database.Hsm.notify",

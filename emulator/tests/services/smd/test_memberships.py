@@ -1,4 +1,4 @@
-"""Where a component belongs."""
+"""The groups and partitions of a component."""
 
 from __future__ import annotations
 

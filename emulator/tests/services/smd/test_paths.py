@@ -1,4 +1,4 @@
-"""Paths and methods as gorilla/mux takes them, and what SMD says of itself."""
+"""Paths and methods as gorilla/mux handles them, and SMD's service information."""
 
 from __future__ import annotations
 

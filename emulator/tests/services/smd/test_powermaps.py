@@ -1,4 +1,4 @@
-"""Power maps: what feeds what."""
+"""Power maps: the outlets that feed a component."""
 
 from __future__ import annotations
 

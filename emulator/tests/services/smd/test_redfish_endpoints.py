@@ -1,4 +1,4 @@
-"""Redfish endpoints: what they must be, and what goes with them."""
+"""Redfish endpoints: valid fields, and the effects of a deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Service endpoints: what a controller offers."""
+"""Service endpoints: the Redfish services of a controller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State change notifications: who hears of what."""
+"""State change notifications: the subscribers of each change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ URL = "http://127.0.0.1:1/hear"
 
 @pytest.fixture
 def posts(hsm: Hsm) -> list[tuple[str, Any]]:
-    """What was sent, in order."""
+    """The notifications that were sent, in order."""
     outgoing: list[tuple[str, Any]] = []
     object.__setattr__(hsm.site.context, "post", lambda url, body: outgoing.append((url, body)))
     return outgoing

@@ -1,4 +1,4 @@
-"""Tenants as an administrator makes them: through Kubernetes; and what TAPMS shows of them."""
+"""Tenants as an administrator creates them, through Kubernetes, and as TAPMS shows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP, OTHER_GROUP = "tenant-blue", "tenant-green"
 
 
 class Tapms(Service):
-    """Its ``sent`` are the notices that went to hooks outside."""
+    """``sent`` has the notices that went to hooks outside."""
 
     def __init__(self, path: Path) -> None:
         self.sent: list[tuple[str, Any]] = []
@@ -24,7 +24,7 @@ class Tapms(Service):
         assert self.hsm("PATCH", role, {"Role": "Application"}).ok
 
     def again(self) -> None:
-        """After a restart of the emulator."""
+        """TAPMS after a restart of the emulator."""
         self.site = reopen(self.site, self.sent)
 
     def nodes(self, role: str = "Compute") -> list[str]:
@@ -76,7 +76,7 @@ class Tapms(Service):
         return self.kubernetes("DELETE", f"{PATH}/tenants/{name}")
 
     def until(self, state: str | None, name: str = BLUE, most: int = 90) -> float:
-        """How long it took."""
+        """The virtual seconds that it took."""
         for second in range(most):
             if self.state(name) == state:
                 return second

@@ -1,4 +1,4 @@
-"""What is not let in, and who is told of what is."""
+"""Tenants that are refused, and the hooks that are called for the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tenant's key in Vault, and what is asked there; mostly another than Vault stands in for it."""
+"""A tenant's key in Vault, and TAPMS's requests to Vault, which a stub answers in most tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUBLIC = {"1": {"public_key": "-----BEGIN PUBLIC KEY-----"}}
 
 
 class Vault:
-    """What is written at a path is read there; a mount that is not there is refused in Vault's words."""
+    """Returns the value that was written at a path; answers in Vault's words for a missing mount."""
 
     def __init__(self, tapms: Tapms) -> None:
         self.kept: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A tenant's life: what the operator makes of it, and what is left when it goes."""
+"""A tenant's life: the objects that the operator creates, and those that stay after the deletion."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_restart_on_the_way(tapms: Tapms, seconds: float) -> None:
 
 
 def test_deleted_before_it_is_deployed_it_leaves_what_was_made(tapms: Tapms) -> None:
-    """The finalizer comes last, as with the real one."""
+    """The finalizer is the last, as in the real service."""
     assert tapms.create().status == 201
     tapms.step(3)
     tapms.delete()
@@ -132,7 +132,7 @@ def test_deleted_before_it_is_deployed_it_leaves_what_was_made(tapms: Tapms) -> 
 
 
 def test_without_child_namespaces_it_is_never_deployed(tapms: Tapms) -> None:
-    """The real one holds an empty list for a change."""
+    """The real service takes an empty list for a change."""
     assert tapms.create(childnamespaces=[]).status == 201
     tapms.step(300)
     assert tapms.state() == "Deploying"

@@ -1,4 +1,4 @@
-"""What TAPMS shows."""
+"""TAPMS's views of tenants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets with their versions, keys, and the mounts that they are in."""
+"""Secrets with their versions, keys, and mounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets in, how far, and for how long."""
+"""Logins, the rights of tokens, and their lifetimes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _forged(site: Any) -> list[str]:
 
 
 def _signed_with_what_is_public(site: Any, kid: str, claims: str) -> str:
-    """A secret that everybody knows, for who asks the token how it was signed."""
+    """A token that is signed with public data, for a server that lets the token choose the algorithm."""
     head = urlsafe_b64encode(json.dumps({"alg": "HS256", "kid": kid}).encode()).decode().rstrip("=")
     signing_input = f"{head}.{claims}"
     mark = hmac.digest(_published(site).as_pem(private=False), signing_input.encode(), "sha256")

@@ -16,7 +16,7 @@ _TOKEN = "/keycloak/realms/shasta/protocol/openid-connect/token"  # noqa: S105 (
 
 
 class Vault(Service):
-    """As root, unless ``token`` is another; paths are those below ``/v1``."""
+    """A client with the root token, unless ``token`` is another; paths are those below ``/v1``."""
 
     def __init__(self, site: Site, token: str | None = None) -> None:
         super().__init__(site, "vault", "/v1")
@@ -27,7 +27,7 @@ class Vault(Service):
         return super().ask(method, path, body, token_headers if headers is None else headers)
 
     def told(self, method: str, path: str, body: Any = None) -> tuple[int, list[str]]:
-        """Status and errors of a refusal, which has nothing else."""
+        """Status and errors of a refusal, which has no other fields."""
         reply = self.ask(method, path, body)
         assert set(reply.json()) == {"errors"}, reply.body
         return reply.status, reply.json()["errors"]
@@ -49,7 +49,7 @@ class Vault(Service):
 
 
 def account_token_of(site: Site, namespace: str, account: str) -> str:
-    """A token of a service account's, as Kubernetes puts it into a secret."""
+    """The token of a service account, which Kubernetes puts into a secret."""
     path, name = f"/api/v1/namespaces/{namespace}/secrets", f"{account}-token"
     meta = {"name": name, "annotations": {"kubernetes.io/service-account.name": account}}
     body = {"metadata": meta, "type": "kubernetes.io/service-account-token"}
@@ -59,7 +59,7 @@ def account_token_of(site: Site, namespace: str, account: str) -> str:
 
 
 def jwt_of(site: Site, username: str = "admin") -> str:
-    """A token of Keycloak's."""
+    """A token of Keycloak."""
     password = next(user.password for user in users(site.context) if user.username == username)
     form = {"grant_type": "password", "client_id": "shasta", "username": username, "password": password}
     headers = {"content-type": "application/x-www-form-urlencoded"}

@@ -16,7 +16,7 @@ def basic(user: str, password: str) -> dict[str, str]:
 
 
 class Gitea(Service):
-    """As crayvcs, unless ``headers`` say otherwise; paths are those below ``/api/v1``."""
+    """A client as crayvcs, unless ``headers`` has other credentials; paths are those below ``/api/v1``."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site, "vcs", "/api/v1")

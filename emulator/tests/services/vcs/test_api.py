@@ -1,4 +1,4 @@
-"""Gitea's API, as csm-rs, cf-gitea-import and people with curl use it."""
+"""Gitea's API, as csm-rs, cf-gitea-import and users of curl call it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_branches_come_and_go(gitea: Gitea) -> None:
 
 
 def test_protection_is_set_and_lifted(gitea: Gitea) -> None:
-    """In the order in which cf-gitea-import goes about it."""
+    """The requests of cf-gitea-import, in their order."""
     place = f"{CSM}/branch_protections"
     assert gitea.told("POST", place, {"branch_name": "cray/csm/1.26.0", "enable_push": False}) == (
         403,
@@ -242,7 +242,7 @@ def test_garbage_is_answered(gitea: Gitea, body: bytes) -> None:
 
 
 def test_an_organization_comes_and_goes_as_hpes_health_check_has_it(gitea: Gitea) -> None:
-    """In the order of cmsdev: make, look, fill, try to delete, empty, delete, look."""
+    """The requests of cmsdev, in their order: create, read, fill, try to delete, empty, delete, read."""
     body = {"username": "test-cmsdev-1", "visibility": "public", "description": "Test"}
     reply = gitea.ask("POST", "/orgs", body)
     assert reply.status == 201

@@ -1,4 +1,4 @@
-"""Small pushes that would be large: what is read, and how long everybody else waits for it, has bounds."""
+"""Small pushes with large contents: the amount that is read, and the delay of other clients, are bounded."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pushed(gitea: Gitea, files: dict[str, bytes], branch: str = "main") -> str:
 
 
 def test_a_tree_without_an_end_is_told_as_far_as_it_is_read(gitea: Gitea, repository: str) -> None:
-    """Seven folders, each ten times in the next: a few hundred bytes that are ten million files."""
+    """Seven folders, each ten times in the next: a few hundred bytes that contain ten million files."""
     objects = Objects()
     at, mode = objects.add("blob", b"x"), b"100644"
     for _ in range(7):
@@ -46,7 +46,7 @@ def test_a_tree_without_an_end_is_told_as_far_as_it_is_read(gitea: Gitea, reposi
     assert (len(first["tree"]), first["truncated"]) == (1000, True)
     last = -(-first["total_count"] // 1000)
     assert gitea.get(f"{place}&page={last}")["truncated"] is True
-    # Who goes on while there is more comes to an end.
+    # A client that follows the pages until the last comes to an end.
     beyond = gitea.get(f"{place}&page={last + 1}")
     assert (beyond["tree"], beyond["truncated"]) == ([], False)
 
@@ -164,7 +164,7 @@ def test_a_push_that_unpacks_to_too_much_is_refused(
 def test_what_was_pushed_stays_packed(
     gitea: Gitea, repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that it can be copied into the state file."""
+    """The pack can be copied into the state file."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     pushed(gitea, {"f": b"x"})
     assert len(list(tmp_path.glob("csm-emulator-vcs-*/repositories/*.git/objects/pack/*.pack"))) == 1

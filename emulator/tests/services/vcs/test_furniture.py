@@ -1,4 +1,4 @@
-"""The repositories of the first day: the same on every machine, and what git itself makes of them."""
+"""The repositories of a new site: the same on every machine, and valid for git."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_git_finds_every_object_sound(name: str, tmp_path: Path) -> None:
 
 
 def test_folders_sort_as_git_sorts_them(tmp_path: Path) -> None:
-    """``a`` as a folder stands behind ``a-b`` and ``a.b``."""
+    """``a`` as a folder sorts behind ``a-b`` and ``a.b``."""
     files = {"a/x": b"1", "a-b": b"2", "a.b": b"3", "a0": b"4"}
     git(tmp_path, "init", "-q")
     for path, text in files.items():
@@ -57,7 +57,7 @@ def test_ids_follow_from_the_content_alone() -> None:
 
 
 def test_plays_are_plays() -> None:
-    """A play has hosts and roles that are there; every task has a name."""
+    """A play has hosts, its roles exist, and every task has a name."""
     for name in repositories.names():
         files = repositories._files(name)
         paths = {path.removeprefix("+site/") for path in files}

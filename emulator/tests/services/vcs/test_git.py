@@ -96,7 +96,7 @@ def test_a_clone_has_what_the_site_was_given(client: Client, version: str) -> No
 
 
 def test_one_commit_alone_can_be_fetched(client: Client) -> None:
-    """As CFS does it: a layer names a commit."""
+    """A clone as CFS does it: a layer names a commit."""
     earlier = repositories.commit_of("uss-config-management", "cray/uss/1.1.0")
     shallow = client.clone(USS, "--depth", "1")
     assert client.git("rev-list", "--count", "HEAD", work=shallow) == "1"
@@ -170,7 +170,7 @@ def test_what_was_imported_stays_as_it_is(client: Client) -> None:
         assert refused.returncode == 1
         assert f"remote: Gitea: {message}" in refused.stderr
         assert "pre-receive hook declined" in refused.stderr
-    # One that is refused takes the others with it.
+    # A refused ref takes the others with it.
     assert client.run("push", "origin", "HEAD:fine", "HEAD:cray/uss/1.2.1", work=work).returncode == 1
     assert client.git("ls-remote", "--heads", "origin", "fine", work=work) == ""
 
@@ -195,7 +195,7 @@ def test_what_is_not_there_is_said_so(client: Client) -> None:
 
 
 def test_links_stay_inside(client: Client, tmp_path: Path) -> None:
-    """A tree may hold anything; nothing of it is ever a file of the host."""
+    """A tree may contain any name; no path of it ever reaches a file of the host."""
     work = client.clone(SLURM)
     (client.folder / work / "out").symlink_to("/etc/passwd")
     client.commit(work, "beside", "x")
@@ -246,7 +246,7 @@ def _post(client: Client, repository: str, service: str, body: bytes, encoding: 
 
 
 def test_who_goes_away_leaves_no_process(client: Client) -> None:
-    """A caller that is gone before it has read everything."""
+    """A client that disconnects before it has read everything."""
     work = client.clone(SLURM)
     (client.folder / work / "noise").write_bytes(os.urandom(12 << 20))
     commit = client.commit(work, "a", "b")

@@ -1,4 +1,4 @@
-"""What is kept of repositories, and what a repository that cannot be kept leaves of the rest."""
+"""Storage of repositories, and the others when one repository cannot be stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def status(gitea: Gitea, repo: str, branch: str) -> int:
 
 
 class Tries(list[Path]):
-    """Each time that the first repository was to be bundled, and could not be."""
+    """The failed attempts to bundle the first repository."""
 
     over = False
 
@@ -63,7 +63,7 @@ def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, cap
     reopened_gitea = Gitea(reopen(gitea.site))
     assert status(reopened_gitea, SLURM, "kept") == 200
     assert reopened_gitea.ask("GET", "/orgs/site").status == 200
-    # As it was before: not a ref without its commit.
+    # As it was before: no ref without its commit.
     assert status(reopened_gitea, CSM, "lost") == 404
     assert status(reopened_gitea, CSM, "main") == 404
     assert reopened_gitea.ask("GET", f"{CSM}/branches/main").status == 200
@@ -80,7 +80,7 @@ def test_what_could_not_be_kept_is_kept_later(gitea: Gitea, tries: Tries) -> Non
 
 
 def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old bundle goes only when the new one is there; everything else is written, and the trouble told."""
+    """The old bundle is deleted only after the new one is stored; the rest is written, and the error is logged."""
     write(gitea, CSM, "first")
     gitea.site.keep()
     write(gitea, CSM, "second")
@@ -100,7 +100,7 @@ def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.Monk
 
 
 def test_what_was_pushed_last_is_kept_at_the_end(gitea: Gitea) -> None:
-    """As a machine ends: first it is closed, then written down."""
+    """The end of a machine: first it is closed, then its state is stored."""
     write(gitea, CSM, "last")
     gitea.site.close()
     assert status(Gitea(reopen(gitea.site)), CSM, "last") == 200

@@ -1,4 +1,4 @@
-"""VNIs for services, jobs and their steps: nobody gets what another has."""
+"""VNIs for services, jobs and their steps: no VNI has two owners."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_vnis_run_out_and_come_back(vnid: Service) -> None:
         "Not enough VNIs available in partition WLM",
     )
     assert vnid.ask("DELETE", "/vnis/WLM/vnis/2049").json() == {}
-    # What was given back is the last to be handed out again.
+    # A released VNI is the last to be allocated again.
     assert numbers(reserve(vnid, vniCount=7)["documentSelfLinks"]) == [2052, 2053, 2054, 2055, 2056, 2057, 2049]
     assert len(set(numbers(vnid.get("/vnis/WLM/vnis")["documentSelfLinks"]))) == 10
     assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 1})[0] == 409
@@ -284,7 +284,7 @@ def test_garbage_is_a_problem(vnid: Service, body: bytes) -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(["reserve", "release", "job", "end"]), st.integers(0, 4)), max_size=30))
 def test_nobody_ever_shares(vnid: Service, steps: list[tuple[str, int]]) -> None:
-    """Whatever is asked in whatever order, what is held is what was given and not given back."""
+    """After any sequence of requests the allocated VNIs are those that were reserved and not released."""
     vnid.ask("DELETE", "/status")
     owners: dict[int, str] = {}
     for what, number in steps:
