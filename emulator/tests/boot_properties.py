@@ -20,7 +20,7 @@ def get(site: Site, service: str, path: str) -> Any:
 
 
 def check_bos(picture: Picture, checked_components: set[tuple[str, str]]) -> None:
-    """A node that BOS calls booted or shut down was up or off after its session began; ended sessions have no component.
+    """A node that BOS calls booted or shut down was up or off after its session began; ended sessions have no nodes.
 
     ``checked_components``: pairs of component and session that were checked before.
     """

@@ -108,7 +108,7 @@ class Boots(RuleBasedStateMachine):
 
     @rule(node=st.sampled_from(NODES), action=st.sampled_from(["ForceOff", "On", "ForceRestart"]))
     def pull_the_plug(self, node: str, action: str) -> None:
-        self.site.machine.power.reset(node, action, "somebody")
+        self.site.machine.power.reset(node, action, "test")
 
     @rule(vlan=st.sampled_from(VLANS), method=st.sampled_from(["POST", "DELETE"]))
     def change_a_vlan(self, vlan: int, method: str) -> None:
@@ -141,7 +141,7 @@ class Boots(RuleBasedStateMachine):
         self._fault("port-drift", port, None, online=int(online), native=vlan, allowed=vlan)
         self.spoilt.add(port)
         assert boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}") == document_before, (
-            "nobody told it"
+            "the Fabric Manager does not see drift"
         )
 
     @rule(kind=st.sampled_from(SWITCH_FAULTS), port=st.sampled_from(PORTS))

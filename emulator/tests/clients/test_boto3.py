@@ -127,7 +127,7 @@ def test_who_has_no_key_gets_nothing(machine: Emulator) -> None:
     with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
         _client(machine, SecretAccessKey="wrong").list_buckets()
     with pytest.raises(ClientError, match=r"InvalidAccessKeyId|InvalidToken|InvalidClientTokenId"):
-        _client(machine, AccessKeyId="NOBODY").list_buckets()
+        _client(machine, AccessKeyId="UNKNOWN").list_buckets()
 
 
 def test_copies_and_deletes(s3: Any) -> None:

@@ -36,7 +36,7 @@ def test_a_token_of_keycloak_opens_it(vault: hvac.Client) -> None:
     assert vault.auth.token.lookup_self()["data"]["ttl"] > 0
 
 
-def test_a_token_of_nobody_does_not(machine: Emulator) -> None:
+def test_an_unknown_token_does_not(machine: Emulator) -> None:
     client = hvac.Client(url=machine.addresses["vault"], verify=machine.ca)
     with pytest.raises((InvalidRequest, Forbidden)):
         client.auth.jwt.jwt_login("manta", "not.a.token", path=f"jwt-manta-{SITE}")

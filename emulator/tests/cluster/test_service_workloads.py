@@ -184,10 +184,10 @@ def test_capmc_releases_its_reservations_when_it_ends(tiny: Site) -> None:
     assert not is_reserved()
     scale(tiny, ("services", "cray-capmc"), 1)
     assert not is_reserved()
-    assert tiny.machine.power.state(NODE) == "off", "nobody switches it on again"
+    assert tiny.machine.power.state(NODE) == "off", "no service switches it on again"
 
 
-def test_nobody_finds_a_console_without_console_data(tiny: Site) -> None:
+def test_without_console_data_no_console_is_found(tiny: Site) -> None:
     consoles = Service(tiny, "console-operator", "/console-operator")
 
     def node_pod() -> tuple[int, dict[str, str]]:

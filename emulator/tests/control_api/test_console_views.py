@@ -43,7 +43,7 @@ def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
         ({"pod": "several"}, "several has several containers, name one; there are git, ansible"),
         ({"pod": "several", "container": "main"}, "no container main in several; there are git, ansible"),
         ({"pod": "single", "container": "git"}, "no container git in single; there are main"),
-        ({"pod": "nobody"}, "no pod nobody; `csm-emulator pods` shows them"),
+        ({"pod": "missing"}, "no pod missing; `csm-emulator pods` shows them"),
     ],
 )
 def test_which_one_is_said(site: Site, query: dict[str, str], message: str) -> None:

@@ -165,7 +165,7 @@ def test_what_was_read_is_written_as_go_does() -> None:
     }
 
 
-def test_what_nobody_mentions_is_each_ones_own() -> None:
+def test_defaults_of_missing_fields_are_not_shared() -> None:
     """Callers change the values that they read."""
     first, second = decode(b"[{}, {}]", slice_of(OUTER))
     first["In"]["S"] = first["Name"] = "changed"

@@ -87,7 +87,9 @@ def test_the_longest_prefix_wins_and_is_cut_off(
         "/apis/smd%00/hsm",
     ],
 )
-def test_what_has_no_route_is_envoys_404_for_everybody(gate: Gateway, admin: dict[str, str], target: str) -> None:
+def test_a_path_without_a_route_is_envoys_404_for_every_caller(
+    gate: Gateway, admin: dict[str, str], target: str
+) -> None:
     for headers in ({}, admin):
         reply = _ask(gate, target, headers)
         assert (reply.status, reply.body, reply.media) == (404, b"", "")
@@ -199,7 +201,7 @@ def test_the_side_channel_of_keycloak_is_no_path_of_the_gateway(door: Door) -> N
 
 
 @pytest.mark.parametrize("claimed", [None, "10.100.0.10", "10.100.0.10, 10.100.0.11"])
-def test_nobody_poses_as_another_address(gate: Gateway, claimed: str | None) -> None:
+def test_a_caller_cannot_forge_its_address(gate: Gateway, claimed: str | None) -> None:
     _, call = _ask(gate, "/meta-data", {} if claimed is None else {"x-forwarded-for": claimed})
     assert call.headers["x-forwarded-for"].split(",")[-1] == "192.0.2.1"
 

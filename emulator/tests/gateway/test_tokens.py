@@ -48,7 +48,7 @@ def test_the_refusal_is_that_of_opa(door: Door) -> None:
     assert ("server", "istio-envoy") in reply.headers
 
 
-def test_a_token_signed_by_somebody_else(door: Door) -> None:
+def test_a_token_with_a_foreign_signature(door: Door) -> None:
     good = door.log_in("admin")["access_token"]
     key = RSAKey.import_key(rsa.generate_private_key(65537, 2048))
     forged = jwt.encode({"alg": "RS256", "kid": _header(good)["kid"]}, ADMIN, key)

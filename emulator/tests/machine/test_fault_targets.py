@@ -19,7 +19,7 @@ FACTS: dict[str, dict[str, Any]] = {"wrong-cabling": {"with": "x1000c0r7j1p0"}, 
     ("kind", "targets", "message"),
     [
         ("server-error", "smdd", "no service 'smdd'; did you mean \"smd\"\\? There are .*bos, bss, "),
-        ("service-restart", "smd, nobody-at-all", "no service 'nobody-at-all'; there are .*bos, bss, "),
+        ("service-restart", "smd, missing-service", "no service 'missing-service'; there are .*bos, bss, "),
         ("token-expiry", "smd", "no service 'smd'; there are keycloak"),
         ("latency", "", "strikes somebody, not ''"),
         ("latency", "smd,", "strikes somebody"),
@@ -43,7 +43,7 @@ FACTS: dict[str, dict[str, Any]] = {"wrong-cabling": {"with": "x1000c0r7j1p0"}, 
         ("wrong-cabling", "x1000c0r9j1p0", "no switch has a port x1000c0r9j1p0"),
     ],
 )
-def test_nobody_of_that_name(tiny: Site, kind: str, targets: str, message: str) -> None:
+def test_a_target_that_does_not_exist(tiny: Site, kind: str, targets: str, message: str) -> None:
     with pytest.raises(InvalidMachine, match=message) as refused:
         tiny.set_fault(Fault("f1", kind, targets, facts=FACTS.get(kind, {})))
     assert "\n" not in refused.value.message

@@ -241,7 +241,7 @@ def test_switches_of_a_group_are_all_joined_and_groups_to_one_another(name: str)
 
 
 @every
-def test_owners_have_compute_nodes_that_nobody_else_has(name: str) -> None:
+def test_no_compute_node_has_two_owners(name: str) -> None:
     topology = load(name)
     owned = [node for owner in topology.owners for node in owner.nodes]
     assert len(owned) == len(set(owned)) < len(computes(topology))

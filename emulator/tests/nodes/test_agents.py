@@ -61,7 +61,7 @@ def test_it_comes_again_before_bos_forgets_it(tmp_path: Path, params: str, hours
 
 
 @pytest.mark.parametrize("silent", ["bos", "cfs"])
-def test_whoever_is_not_heard_tries_again_until_it_is(tmp_path: Path, silent: str) -> None:
+def test_an_unanswered_agent_repeats_its_report(tmp_path: Path, silent: str) -> None:
     spy = _boot(tmp_path / "state", "quiet")
     site = spy._site
     site.machine.power.reset(NODE, "ForceOff", "test")

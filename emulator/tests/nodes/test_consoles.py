@@ -42,7 +42,9 @@ def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
     ]
     places = [output.index(word) for word in order]
     assert places == sorted(places)
-    assert "X-Amz-Signature" not in output, "the address of the kernel is signed, and whoever reads it could fetch it"
+    assert "X-Amz-Signature" not in output, (
+        "the address of the kernel is signed, and a reader could fetch the kernel with it"
+    )
     assert f"xname={GPU}" in output, "the kernel's own parameters"
 
 
@@ -54,7 +56,7 @@ def test_a_boot_that_hangs_says_no_more(psi: Site) -> None:
     psi.step(3600)
     assert "Linux version" in _all(psi, GPU)
     assert "Welcome" not in _all(psi, GPU)
-    assert Seat(psi, GPU).type("root\r") == "", "nobody hears what is typed"
+    assert Seat(psi, GPU).type("root\r") == "", "no program reads the keys"
 
 
 def test_a_second_boot_does_not_rewrite_the_first(psi: Site) -> None:
@@ -138,7 +140,7 @@ def test_root_reboots_the_node(psi: Site) -> None:
     Seat(psi, GPU).log_in().type("reboot\r", seconds=1200)
     assert psi.machine.boot.record(GPU)["boots"] == boots + 1
     assert psi.machine.boot.stage(GPU) == "up"
-    assert Seat(psi, GPU).type("\r").endswith("login: "), "nobody is logged in after that"
+    assert Seat(psi, GPU).type("\r").endswith("login: "), "the boot ended the login"
 
 
 def test_a_console_survives_a_restart_of_the_machine_s_process(psi: Site) -> None:

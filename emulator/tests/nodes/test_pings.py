@@ -12,7 +12,7 @@ from csm_emulator.site import Site
 from nodes.seats import GPU, OTHER, Seat, address, boot
 from service_client import reopen
 
-NOBODY = "10.253.250.250"
+UNUSED_ADDRESS = "10.253.250.250"
 RANGE = "out of range: 1 <= value <= 9223372036854775807"
 
 
@@ -85,7 +85,7 @@ def test_a_deadline_ends_it_on_time(psi: Site) -> None:
 
 def test_what_follows_a_ping_is_done_by_its_result(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
-    good, bad = f"ping -c 1 {address(psi, OTHER)}", f"ping -c 1 {NOBODY}"
+    good, bad = f"ping -c 1 {address(psi, OTHER)}", f"ping -c 1 {UNUSED_ADDRESS}"
     assert seat.run(f"{good} && echo yes || echo no; hostname").splitlines()[-2:] == ["yes", "nid001000"]
     assert seat.run(f"{bad} && echo yes || echo no; hostname").splitlines()[-2:] == ["no", "nid001000"]
     assert seat.run(f"{bad}; {good}; echo $?", seconds=0.1).endswith("\n0")
@@ -110,10 +110,10 @@ def test_a_node_answers_itself(psi: Site, target: str) -> None:
     assert "1 received, 0% packet loss" in Seat(psi, OTHER).log_in().run(f"ping -c1 {target}")
 
 
-def test_whoever_is_not_there_is_told_of_by_the_nodes_own_address(psi: Site) -> None:
+def test_a_missing_host_is_reported_by_the_nodes_own_address(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     own, management = address(psi, OTHER), address(psi, OTHER, "NMN")
-    assert f"From {own} icmp_seq=1 Destination Host Unreachable" in seat.run(f"ping -c1 {NOBODY}")
+    assert f"From {own} icmp_seq=1 Destination Host Unreachable" in seat.run(f"ping -c1 {UNUSED_ADDRESS}")
     assert f"From {management} icmp_seq=1 Destination Host Unreachable" in seat.run("ping -c1 192.0.2.1")
     assert seat.run("ping -c1 fe80::1; echo $?") == "ping: connect: Network is unreachable\n2"
 
@@ -156,7 +156,7 @@ def test_what_makes_no_sense_is_refused_in_its_words(psi: Site, arguments: str, 
     assert (lines[0], lines[-1]) == (message, str(code))
 
 
-def test_a_ping_that_everybody_left_comes_to_an_end(psi: Site) -> None:
+def test_an_unwatched_ping_ends(psi: Site) -> None:
     seat, second_seat = Seat(psi, OTHER).log_in(), Seat(psi, OTHER)
     seat.type(f"ping {address(psi, OTHER)}\r", seconds=UNWATCHED + 50)
     seat.leave()
@@ -169,7 +169,7 @@ def test_a_ping_that_everybody_left_comes_to_an_end(psi: Site) -> None:
     assert f"{UNWATCHED} packets transmitted" in psi.context.consoles.tail(OTHER, 4)[0], "nor does one begin anew"
 
 
-def test_after_a_restart_nobody_is_at_a_console(psi: Site) -> None:
+def test_after_a_restart_no_user_is_at_a_console(psi: Site) -> None:
     Seat(psi, OTHER).log_in().type(f"ping {address(psi, OTHER)}; hostname\r", seconds=UNWATCHED + 50)
     reopened_site = reopen(psi)
     reopened_site.step(2)

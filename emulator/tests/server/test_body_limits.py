@@ -63,7 +63,7 @@ def test_who_has_no_token_is_refused_before_the_body(machine: Emulator, headers:
 
 
 def test_who_goes_nowhere_is_told_before_the_body(machine: Emulator) -> None:
-    assert announce(machine, machine.url, "/apis/nobody/", 100).startswith(b"HTTP/1.1 404 ")
+    assert announce(machine, machine.url, "/apis/missing/", 100).startswith(b"HTTP/1.1 404 ")
 
 
 def test_kubernetes_takes_three_mebibytes(machine: Emulator) -> None:

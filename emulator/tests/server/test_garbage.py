@@ -180,7 +180,7 @@ def test_half_a_request_is_none(machine: Emulator, ends: str) -> None:
     assert "half" not in machine.send("GET", machine.services["smd"] + "/hsm/v2/groups/labels").json()
 
 
-def test_slow_and_silent_clients_hold_nobody_up(machine: Emulator) -> None:
+def test_slow_and_silent_clients_delay_no_other_client(machine: Emulator) -> None:
     lines = [dial(machine, "smd") for _ in range(100)]
     try:
         for number, line in enumerate(lines):

@@ -164,7 +164,7 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
         assert list(site.kept.rows()) == rows
 
 
-def test_what_nobody_answers_any_more_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_action_without_a_handler_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Such an action may come from another version of the emulator."""
     state_file = StateFile(tmp_path / "state")
     state_file.write([("agenda", "1", json.dumps([0.0, "of.yore", []]))], [])

@@ -13,7 +13,7 @@ from csm_emulator.state.file import StateFile
 from csm_emulator.state.tables import RecordTables
 
 
-def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_database_is_refused_and_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "browser.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
@@ -32,7 +32,7 @@ def test_two_emulators_cannot_have_one_state(tmp_path: Path) -> None:
         assert list(second.rows()) == [("shelf", "key", "1")]
 
 
-def test_nobody_else_may_read_it_nor_its_copies(tmp_path: Path) -> None:
+def test_only_its_owner_may_read_it_and_its_copies(tmp_path: Path) -> None:
     with closing(StateFile(tmp_path / "state")) as state_file:
         state_file.write([("keycloak.keys", "private", '"secret"')], [])
         state_file.copy_to(tmp_path / "copy")

@@ -194,7 +194,7 @@ def test_who_sends_one_request_behind_another_and_does_not_read_leaves_no_trace(
             await servers.stop()
         await asyncio.sleep(0.1)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not tasks, "nobody waits for what does not come"
+        assert not tasks, "no task waits for the rest of the body"
         writer.close()
         listener.bound.close()
 

@@ -203,7 +203,7 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
         ("", 'unsupported protocol scheme ""'),
     ],
 )
-def test_nobody_is_there(tmp_path: Path, url: str, message: str) -> None:
+def test_a_server_that_does_not_answer(tmp_path: Path, url: str, message: str) -> None:
     async def scenario(running: Running) -> None:
         wish = {"name": "guard", "url": url, "blockingcall": True, "eventtypes": ["CREATE"]}
         reply = await create(running, wish)
@@ -257,7 +257,7 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bo
             thread.join()
 
 
-def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notices_to_a_silent_server_do_not_delay_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "TIMEOUT", 60.0)
     consulted, never = threading.Event(), threading.Event()
 
@@ -339,7 +339,7 @@ def test_redirects_come_to_an_end_and_lead_nowhere_else(moving: str) -> None:
         send(question(f"{moving}/307/nowhere"), 20)
 
 
-def test_more_servers_than_anybody_asks_are_too_many(tmp_path: Path) -> None:
+def test_the_number_of_servers_is_bounded(tmp_path: Path) -> None:
     async def scenario(running: Running) -> None:
         with hooking(lambda _: 200) as guard:
             many = [{**guard.wish("CREATE"), "url": f"{guard.url}/{n}"} for n in range(MOST_CONSULTED + 1)]
@@ -360,7 +360,7 @@ def test_a_certificate_of_its_own_is_as_good_as_any(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://127.0.0.1:x/", "\ud800", "http://127.0.0.1/\ud800 \n"])
-def test_what_is_no_url_reaches_nobody(url: str) -> None:
+def test_an_invalid_url_is_not_called(url: str) -> None:
     with pytest.raises(Unreachable):
         send(question(url), 1)
 

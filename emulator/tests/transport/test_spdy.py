@@ -122,7 +122,7 @@ def test_headers_cannot_be_a_bomb_nor_lie_about_their_length() -> None:
             Unpacker().unpack(packed.compress(plain) + packed.flush(zlib.Z_SYNC_FLUSH))
 
 
-def test_nobody_opens_streams_without_end() -> None:
+def test_the_number_of_streams_is_bounded() -> None:
     spdy, client = Spdy(), Client()
     for number in range(MOST_STREAMS):
         received(spdy, client.open(2 * number + 1, streamtype="x"))

@@ -128,7 +128,7 @@ def test_nothing_is_piled_up_for_a_slow_reader() -> None:
             while pieces_before != pieces:
                 pieces_before = pieces
                 await asyncio.sleep(0.3)
-            assert pieces < 400, "more than 25 MB wait for somebody who does not read"
+            assert pieces < 400, "more than 25 MB wait for a client that does not read"
             writer.transport.abort()
 
     run(story())
@@ -136,7 +136,7 @@ def test_nothing_is_piled_up_for_a_slow_reader() -> None:
 
 def test_a_head_request_gets_no_stream() -> None:
     async def never() -> AsyncGenerator[bytes, None]:
-        yield b"nobody asked for it"
+        yield b"after the end"
 
     async def story() -> None:
         async with serving(lambda _: Reply(stream=never)) as port:
@@ -317,7 +317,7 @@ def test_a_stream_that_never_waits_ends_with_its_reader() -> None:
             writer.transport.abort()
             for _ in range(200):
                 await asyncio.sleep(0.01)
-        assert len(chunks) < 20_000, "nobody was there to read the rest"
+        assert len(chunks) < 20_000, "the client did not read the rest"
 
     run(story())
 
@@ -338,7 +338,7 @@ def test_a_stream_can_cut_the_connection(caplog: pytest.LogCaptureFixture) -> No
     assert not caplog.records
 
 
-def test_nobody_is_somebody_else_by_a_header() -> None:
+def test_a_header_does_not_change_the_caller() -> None:
     async def story() -> None:
         async with serving(lambda call: Reply(200, f"<{call.peer} {call.base}>".encode())) as port:
             claims = "x-forwarded-for: 10.1.0.1\r\nx-forwarded-proto: https\r\n"
@@ -349,7 +349,7 @@ def test_nobody_is_somebody_else_by_a_header() -> None:
     run(story())
 
 
-def test_listeners_stop_while_somebody_follows() -> None:
+def test_listeners_stop_while_a_client_follows() -> None:
     """With a follower on the connection the servers end as soon as the change signal does."""
     change_signal = ChangeSignal()
 

@@ -137,7 +137,7 @@ SEQUENCES = [
         for what in WHAT[:-1]
     ),
     Sequence(
-        "a locked flag stays, a late heartbeat makes nobody Ready",
+        "a locked flag stays, a late heartbeat makes no node Ready",
         nodes(),
         patch(f"{BASE}/{N0}/FlagOnly", {"Flag": "Locked"}),
         patch(f"{BASE}/{N0}/StateData", {"State": "On", "Flag": "Warning"}),

@@ -8,7 +8,7 @@ from csm_emulator.machine.fabric.ports import DEFAULT_VLAN
 from machine.fabric.network import DOWNLINK, FOUR, LEFT, ONE, RIGHT, THREE, TWO, UNPLUGGED, UPLINK, Network
 
 
-def test_on_the_first_day_everybody_reaches_everybody(network: Network) -> None:
+def test_on_a_new_site_every_node_reaches_every_other(network: Network) -> None:
     assert len(network.nics) == 8
     assert len(network.crossing(network.nics, network.nics, None)) == 8 * 7
     assert network.heard_by(ONE) == set(network.nics) - {ONE}
@@ -107,7 +107,7 @@ def test_a_port_that_is_offline_passes_nothing_in_either_direction(network: Netw
     assert nic not in network.heard_by(FOUR)
 
 
-def test_a_nic_without_a_cable_reaches_nobody(network: Network) -> None:
+def test_a_nic_without_a_cable_reaches_no_other(network: Network) -> None:
     assert network.walk(UNPLUGGED, ONE).why == f"{UNPLUGGED} has no cable to a switch"
     assert network.walk(ONE, UNPLUGGED).at == UNPLUGGED
     assert network.walk("x9c0s0b0n0h0", ONE).at == "x9c0s0b0n0h0"

@@ -105,7 +105,7 @@ def test_a_nic_in_a_port_for_switches_has_no_link_and_the_switches_have_none_eit
     assert network.walk(THREE, TWO).why == f"{RIGHT} has no way to {LEFT}"
 
 
-def test_a_cable_in_a_port_that_nobody_configured(network: Network) -> None:
+def test_a_cable_in_an_unconfigured_port(network: Network) -> None:
     spare = f"{LEFT}j5p1"
     network.fault("wrong-cabling", network.port(ONE), facts={"with": spare})
     assert network.walk(ONE, TWO).why == f"{spare} is offline"

@@ -140,7 +140,7 @@ def test_a_patch_merges_states_and_artefacts(bos: Bos) -> None:
     assert component["desired_state"]["configuration"] == "c"
 
 
-def test_whoever_is_enabled_is_on_hold_until_somebody_looked(bos: Bos) -> None:
+def test_an_enabled_component_is_on_hold_until_the_first_round(bos: Bos) -> None:
     assert bos.patch(UP, enabled=True)["status"]["status_override"] == "on_hold"
     assert bos.word(UP) == "on_hold"
     bos.step(LOOK)
@@ -217,8 +217,8 @@ def test_many_are_patched_each_with_its_own(bos: Bos) -> None:
 
 
 def test_one_unknown_name_and_nothing_is_patched(bos: Bos) -> None:
-    body = [{"id": UP, "error": "a"}, {"id": "nobody", "error": "b"}]
-    assert bos.refused("PATCH", "/components", body) == (404, "Component 'nobody' does not exist")
+    body = [{"id": UP, "error": "a"}, {"id": "missing", "error": "b"}]
+    assert bos.refused("PATCH", "/components", body) == (404, "Component 'missing' does not exist")
     assert bos.component_of(UP)["error"] == ""
     components = bos.done("PATCH", "/components?skip_bad_ids=true", body)
     assert [component["id"] for component in components] == [UP]

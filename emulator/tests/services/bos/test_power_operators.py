@@ -214,7 +214,7 @@ def test_what_a_node_said_is_believed_for_four_hours(bos: Bos) -> None:
     assert not any(bos.component_of(UP_TOO)["actual_state"]["boot_artifacts"].values())
 
 
-def test_nobody_looks_when_there_is_nothing_to_do(bos: Bos) -> None:
+def test_operators_ask_no_service_without_work(bos: Bos) -> None:
     bos.template()
     bos.get("/components")
     assert not _looks(bos)

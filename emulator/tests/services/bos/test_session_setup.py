@@ -35,7 +35,7 @@ def error(bos: Bos, name: str) -> Any:
 def test_nodes_by_list_group_and_role(bos: Bos) -> None:
     bos.template(node_list=[UP])
     assert chosen(bos) == {UP}
-    bos.template(node_groups=["green", "nobody"], node_list=[UP])
+    bos.template(node_groups=["green", "missing"], node_list=[UP])
     assert chosen(bos) == {UP, *GREEN}
     bos.template(node_roles_groups=["Compute", "Nothing"])
     assert chosen(bos) == set(COMPUTE)

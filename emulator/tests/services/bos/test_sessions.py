@@ -108,7 +108,7 @@ def test_filters_that_make_no_sense(bos: Bos, query: str) -> None:
         assert bos.refused(method, f"/sessions?{query}")[0] == 400
 
 
-def test_an_age_that_nobody_has(bos: Bos) -> None:
+def test_an_age_beyond_the_calendar(bos: Bos) -> None:
     assert bos.ask("GET", "/sessions?min_age=9999999w").status == 500
     message = "Error parsing age field: date value out of range"
     assert bos.refused("DELETE", "/sessions?min_age=9999999w") == (400, message)

@@ -68,15 +68,15 @@ def test_a_patch_by_session_reaches_own_nodes(bos: Bos) -> None:
 
 
 def test_a_tenant_that_is_not_there(bos: Bos) -> None:
-    nobody = {"cray-tenant-name": "nobody"}
+    unknown_tenant = {"cray-tenant-name": "missing"}
     for method, path, body, message in (
         ("PUT", "/sessiontemplates/t", {"boot_sets": {"a": bos.boot_set()}}, "The provided tenant does not exist"),
         ("POST", "/sessions", {"template_name": "t", "operation": "boot"}, "The provided tenant does not exist"),
-        ("GET", "/components", None, "Data not found for tenant nobody"),
-        ("GET", f"/components/{UP}", None, "Data not found for tenant nobody"),
-        ("POST", "/applystaged", {"xnames": []}, "Data not found for tenant nobody"),
+        ("GET", "/components", None, "Data not found for tenant missing"),
+        ("GET", f"/components/{UP}", None, "Data not found for tenant missing"),
+        ("POST", "/applystaged", {"xnames": []}, "Data not found for tenant missing"),
     ):
-        reply = bos.ask(method, path, body, nobody)
+        reply = bos.ask(method, path, body, unknown_tenant)
         assert (reply.status, reply.json()["title"], reply.json()["detail"]) == (400, "Invalid tenant", message)
 
 

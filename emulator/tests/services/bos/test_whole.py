@@ -165,8 +165,8 @@ def test_staged_and_applied(bos: Bos) -> None:
     assert (status["percent_staged"], status["managed_components_count"]) == (100.0, 2)
     bos.step(10 * LOOK)
     assert bos.state(name) == "running"
-    applied = bos.done("POST", "/applystaged", {"xnames": [DOWN, UP_TOO, "nobody"]})
-    assert applied == {"succeeded": [DOWN], "failed": [], "ignored": [UP_TOO, "nobody"]}
+    applied = bos.done("POST", "/applystaged", {"xnames": [DOWN, UP_TOO, "missing"]})
+    assert applied == {"succeeded": [DOWN], "failed": [], "ignored": [UP_TOO, "missing"]}
     component = bos.component_of(DOWN)
     assert (component["session"], component["enabled"]) == (name, True)
     assert component["last_action"]["action"] == "apply_staged"

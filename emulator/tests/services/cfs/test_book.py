@@ -68,11 +68,11 @@ def test_reports_of_ansible(cfs: Cfs) -> None:
     cfs.configure("c", "one")
     cfs.wish("c", NODE, OTHER)
     layer = cfs.book.layers(session(cfs, "c"))[0]
-    cfs.book.append_state([NODE, OTHER, "nobody"], layer, "failed", "s")
+    cfs.book.append_state([NODE, OTHER, "missing"], layer, "failed", "s")
     cfs.book.append_state([NODE], layer, "failed", "s")
     cfs.book.append_state([OTHER], layer, "incomplete", "s")
-    assert "nobody" not in cfs.nodes()
-    components = cfs.book.components([NODE, OTHER, "nobody"])
+    assert "missing" not in cfs.nodes()
+    components = cfs.book.components([NODE, OTHER, "missing"])
     assert [record["error_count"] for record in components.values()] == [2, 1]
     assert cfs.status(OTHER) == "pending"
     cfs.book.append_state([NODE], layer, "failed", "s")

@@ -57,7 +57,7 @@ def test_a_deleted_component_comes_back_while_hsm_has_the_node(cfs: Cfs) -> None
     assert NODE in cfs.nodes()
 
 
-def test_hsm_is_asked_once_in_an_interval_and_its_failure_harms_nobody(cfs: Cfs) -> None:
+def test_hsm_is_asked_once_in_an_interval_and_its_failure_is_harmless(cfs: Cfs) -> None:
     cfs.step(10)
     cfs.asked.clear()
     fault = cfs.break_("server-error", "smd")
@@ -194,7 +194,7 @@ def test_many_are_patched_by_a_filter_or_one_by_one(cfs: Cfs) -> None:
     patches = [{"id": OTHER, "enabled": False}, {"id": OTHER, "tags": {"a": "b"}}]
     assert cfs.do("PATCH", "/v3/components", patches) == {"component_ids": [OTHER, OTHER]}
     assert cfs.get(f"/v3/components/{OTHER}").items() >= {"enabled": False, "tags": {"a": "b"}}.items()
-    unknown = [{"id": NODE, "enabled": False}, {"id": "nobody"}]
+    unknown = [{"id": NODE, "enabled": False}, {"id": "missing"}]
     assert cfs.problem("PATCH", "/v3/components", unknown)[0] == 404
     assert cfs.get(f"/v3/components/{NODE}")["enabled"] is True
     assert cfs.problem("PATCH", "/v3/components", [{"enabled": False}]) == (

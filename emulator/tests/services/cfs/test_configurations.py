@@ -128,7 +128,7 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
     assert cfs.say("PUT", f"/v2/configurations/{'c' * 61}", {"layers": []}).status == 200
 
 
-def test_a_configuration_that_somebody_wants_stays(cfs: Cfs) -> None:
+def test_a_desired_configuration_cannot_be_deleted(cfs: Cfs) -> None:
     put(cfs, TWO)
     cfs.wish("c", NODE)
     problem = (400, "Configuration is in use.", "Configuration c is referenced by the desired state of some components")

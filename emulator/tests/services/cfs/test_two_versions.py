@@ -182,7 +182,7 @@ def test_options_that_cannot_be(cfs: Cfs) -> None:
     assert cfs.get("/v3/options")["batch_size"] == 25
 
 
-def test_numbers_without_measure_harm_nobody(cfs: Cfs) -> None:
+def test_huge_numbers_do_no_harm(cfs: Cfs) -> None:
     cfs.configure("c", "one")
     huge = 10**400
     numbers = [name for name, value in cfs.get("/v3/options").items() if type(value) is int]

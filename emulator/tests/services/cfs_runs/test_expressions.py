@@ -130,7 +130,7 @@ def test_templates_keep_types_and_leave_what_they_cannot_fill() -> None:
         r"'\N{'",
     ],
 )
-def test_an_expression_without_end_is_beyond_anybody(text: str) -> None:
+def test_an_endless_expression_is_unknown(text: str) -> None:
     assert evaluate(text, SCOPE) is UNKNOWN
     assert show(f"a {{{{ {text} }}}}", SCOPE) == f"a {{{{ {text} }}}}"
     assert holds(text, SCOPE)

@@ -47,9 +47,9 @@ def test_hosts_that_the_session_names(lab: Lab) -> None:
     assert lab.run("s", "c", target={"definition": "spec", "groups": groups}) == "true"
     assert set(counts(lab.log("s"))) == {NODE}
     assert f'"{OTHER}": {{}}' in lab.text("s", "inventory")
-    groups = [{"name": "mine", "members": [NODE, "nobody-knows"]}]
+    groups = [{"name": "mine", "members": [NODE, "unknown-host"]}]
     assert lab.run("t", "c", target={"definition": "spec", "groups": groups}) == "false"
-    assert "fatal: [nobody-knows]: UNREACHABLE!" in lab.text("t")
+    assert "fatal: [unknown-host]: UNREACHABLE!" in lab.text("t")
 
 
 def test_hosts_of_a_repository(lab: Lab) -> None:
@@ -72,7 +72,7 @@ def test_hosts_of_a_repository(lab: Lab) -> None:
     assert URL.format("hosts") in lab.text("s", "git-clone")
 
 
-def test_a_repository_of_hosts_that_nobody_named(lab: Lab) -> None:
+def test_a_repo_target_without_an_inventory_repository(lab: Lab) -> None:
     lab.configure("c", lab.layer("one"))
     assert lab.run("s", "c", target={"definition": "repo"}) == "false"
     assert "An unknown exception occurred: [Errno 2] No such file or directory: '/inventory/hosts'" in lab.text(

@@ -86,7 +86,7 @@ def test_who_failed_is_left_out_of_what_follows() -> None:
     assert lines.count("changed: [x2]") == 2
 
 
-def test_nobody_left() -> None:
+def test_no_host_is_left() -> None:
     course = run(tasks("- fail: {msg: no}\n- shell: echo a") + tasks("- shell: echo b"))
     assert "NO MORE HOSTS LEFT *************************************************************" in log(course)
     assert "TASK [shell]" not in text(course)
@@ -359,7 +359,7 @@ def test_patterns(pattern: str, hosts: str) -> None:
     assert "".join(choose(inventory, pattern)[0]) == hosts
 
 
-def test_a_play_for_nobody_is_passed_over() -> None:
+def test_a_play_without_hosts_is_skipped() -> None:
     course = run(tasks("- ping:", "hosts: Application") + tasks("- ping:"))
     lines = log(course)
     assert "[WARNING]: Could not match supplied host pattern, ignoring: Application" in lines
@@ -369,9 +369,9 @@ def test_a_play_for_nobody_is_passed_over() -> None:
 
 def test_the_limit() -> None:
     assert set(counts(log(run(tasks("- ping:"), options=Options(limit="x2,x7"))))) == {"x2"}
-    nobody = run(tasks("- ping:"), options=Options(limit="x7"))
-    assert log(nobody)[-1] == "ERROR! Specified hosts and/or --limit does not match any hosts"
-    assert nobody.code == 1
+    result = run(tasks("- ping:"), options=Options(limit="x7"))
+    assert log(result)[-1] == "ERROR! Specified hosts and/or --limit does not match any hosts"
+    assert result.code == 1
 
 
 def run_tagged(**options: frozenset[str]) -> str:

@@ -29,7 +29,7 @@ def history(path: Path, restarts: tuple[float, ...], fall: float = 0.0) -> tuple
 
 
 @pytest.mark.parametrize("fall", [0.0, 100.0])
-def test_nobody_notices(tmp_path: Path, fall: float) -> None:
+def test_a_restart_changes_nothing_for_clients(tmp_path: Path, fall: float) -> None:
     whole = history(tmp_path / "whole.state", (), fall)
     assert whole[3] == ("Failed" if fall else "Succeeded")
     cut = history(tmp_path / "cut.state", (0.2, 5.0, 13.0, 17.0, 21.0, 40.0, 100.0, 101.0, 150.0, 220.0), fall)

@@ -362,7 +362,7 @@ def test_each_file_is_read_once(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("limit", ["::!,&\u2603", "[", "x[999999999:]", "!all", "\ud800"])
-def test_a_limit_that_names_nobody(lab: Lab, limit: str) -> None:
+def test_a_limit_without_hosts(lab: Lab, limit: str) -> None:
     lab.configure("c", lab.layer("one"))
     lab.start("s", "c", ansible_limit=limit)
     assert lab.finish("s") == "false"

@@ -209,7 +209,7 @@ def test_what_is_no_number_of_lines_shows_nothing(machine: Emulator, lines: str)
 
 
 @pytest.mark.parametrize(("node", "keys"), [("x1000c0s0b0n1", "x\r"), (NODE, "\x03")])
-def test_who_pastes_a_book_keeps_nobody_waiting(machine: Emulator, node: str, keys: str) -> None:
+def test_a_long_paste_delays_no_other_client(machine: Emulator, node: str, keys: str) -> None:
     with socket(machine, f"interact/{node}") as opened:
         log_in(opened, machine)
         opened.send(keys * 30_000)

@@ -73,7 +73,7 @@ def test_cat_gives_everything(site: Site) -> None:
     assert run(site, ["cat", LOG])[1].count("\n") == 30
 
 
-def _whoever(site: Site, tails: list[str]) -> Callable[[], Awaitable[bytes]]:
+def _watch_a_ping(site: Site, tails: list[str]) -> Callable[[], Awaitable[bytes]]:
     """Logs in, starts a ping without an end, watches it, and leaves."""
     typed = iter([f"root\r{node_password(site.random)}\rping localhost\r".encode(), b""])
 
@@ -86,9 +86,9 @@ def _whoever(site: Site, tails: list[str]) -> Callable[[], Awaitable[bytes]]:
     return read
 
 
-def test_a_ping_ends_after_whoever_could_interrupt_it_has_gone(site: Site) -> None:
+def test_a_ping_ends_after_its_last_watcher_has_left(site: Site) -> None:
     tails: list[str] = []
-    run(site, ["conman", "-j", NODE], _whoever(site, tails))
+    run(site, ["conman", "-j", NODE], _watch_a_ping(site, tails))
     assert f"icmp_seq={UNWATCHED + 50} " in tails[-1], "as long as they are there it goes on"
     assert "statistics" not in tails[-1]
     site.step(2)

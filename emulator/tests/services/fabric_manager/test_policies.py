@@ -98,7 +98,7 @@ def test_the_first_policy_that_says_a_thing_wins() -> None:
     assert merge([{"state": "OFFLINE"}, second], edge=True)["online"] is False
 
 
-def test_what_nobody_says() -> None:
+def test_fields_that_no_policy_sets() -> None:
     assert merge([], edge=True) == {
         "online": False,
         "native": 1,
@@ -143,7 +143,7 @@ def test_a_policy_may_be_there_twice(manager: Manager) -> None:
 
 def test_a_policy_that_is_not_there_is_refused(manager: Manager) -> None:
     links_before = manager.links(ONE)
-    for link in (f"{POLICIES}/nobody", "cassini-policy", "", f"{POLICIES}/"):
+    for link in (f"{POLICIES}/missing", "cassini-policy", "", f"{POLICIES}/"):
         status, message = manager.says_no(
             "PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": [*links_before, link]}
         )
@@ -194,7 +194,7 @@ def test_no_effect_leaves_the_port_as_it_was_and_the_next_patch_mends_it(manager
     assert manager.state(THREE).native == 2
     manager.site.clear_fault(fault)
     manager.step(3600)
-    assert manager.state(ONE).native == 1, "nobody looks whether it was done"
+    assert manager.state(ONE).native == 1, "the task does not check the result"
     manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": manager.links(ONE)})
     manager.step(PUSHED)
     assert manager.state(ONE).native == 2

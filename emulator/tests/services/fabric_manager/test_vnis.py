@@ -244,7 +244,7 @@ def test_blocks_stay_within_their_partition(manager: Manager) -> None:
     for body in (
         {"vniBlockName": "b"},
         {"partitionName": "blue"},
-        {"vniBlockName": "b", "partitionName": "nobody"},
+        {"vniBlockName": "b", "partitionName": "missing"},
         {"vniBlockName": "b", "partitionName": "blue", "vniRanges": ["2000-2100"]},
         {"vniBlockName": "b", "partitionName": "blue", "vniRanges": []},
         {"vniBlockName": "b", "partitionName": "blue", "portDFAs": [manager.dfa(TWO)]},
@@ -252,5 +252,5 @@ def test_blocks_stay_within_their_partition(manager: Manager) -> None:
     ):
         assert manager.says_no("POST", BLOCKS, body)[0] == 400, body
     assert manager.says_no("PATCH", f"{BLOCKS}/blue-block", {"portDFAs": [manager.dfa(TWO)]})[0] == 400
-    assert manager.says_no("PATCH", f"{BLOCKS}/nobody", {"portDFAs": []})[0] == 404
+    assert manager.says_no("PATCH", f"{BLOCKS}/missing", {"portDFAs": []})[0] == 404
     assert manager.get(BLOCKS)["documentCount"] == 1

@@ -160,7 +160,7 @@ def test_a_device_that_stops_answering_fails(fas: Service) -> None:
     assert details["error"].startswith(f'Post "https://{BMC}/redfish/v1/UpdateService')
 
 
-def test_what_nobody_knows_is_an_action_without_operations(fas: Service) -> None:
+def test_unknown_targets_give_an_action_without_operations(fas: Service) -> None:
     action = act(fas, "BMC", "x9c0s0b0")
     fas.step(10.0)
     assert fas.get(f"/actions/{action}")["errors"] == [

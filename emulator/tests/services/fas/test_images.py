@@ -20,7 +20,7 @@ IMAGE = {
     "semanticFirmwareVersion": "v9.1",
     "s3URL": "s3://fw/x",
 }
-SOMEBODY = "11111111-2222-4333-8444-555555555555"
+CLIENT_ID = "11111111-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def test_an_image_comes_back_as_it_was_made(fas: Service) -> None:
     assert fas.get("/images") == {"images": [expected]}
     assert fas.ask("PUT", f"/images/{image}", IMAGE | {"needManualReboot": True}).status == 200
     assert fas.get(f"/images/{image}")["needManualReboot"] is True
-    assert fas.ask("PUT", f"/images/{SOMEBODY}", IMAGE).status == 201
+    assert fas.ask("PUT", f"/images/{CLIENT_ID}", IMAGE).status == 201
     assert fas.ask("DELETE", f"/images/{image}").status == 204
-    assert [one["imageID"] for one in fas.get("/images")["images"]] == [SOMEBODY]
+    assert [one["imageID"] for one in fas.get("/images")["images"]] == [CLIENT_ID]
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_with_a_software_id_less_is_needed(fas: Service) -> None:
         ("g" * 36, (400, "invalid UUID format")),
         ("x" * 45, (400, 'invalid urn prefix: "xxxxxxxxx"')),
         ("00000000-0000-0000-0000-000000000000", (404, "Null image id")),
-        (SOMEBODY, (404, f"Key /images/{SOMEBODY} does not exist")),
-        (f"urn:uuid:{SOMEBODY}", (404, f"Key /images/{SOMEBODY} does not exist")),
-        (SOMEBODY.replace("-", ""), (404, f"Key /images/{SOMEBODY} does not exist")),
+        (CLIENT_ID, (404, f"Key /images/{CLIENT_ID} does not exist")),
+        (f"urn:uuid:{CLIENT_ID}", (404, f"Key /images/{CLIENT_ID} does not exist")),
+        (CLIENT_ID.replace("-", ""), (404, f"Key /images/{CLIENT_ID} does not exist")),
     ],
 )
 def test_an_image_that_is_not_there(fas: Service, image: str, refusal: tuple[int, str]) -> None:
@@ -95,7 +95,7 @@ def test_an_image_that_is_not_there(fas: Service, image: str, refusal: tuple[int
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/images"), ("PUT", f"/images/{SOMEBODY}"), ("POST", "/snapshots"), ("POST", "/loader")],
+    [("POST", "/images"), ("PUT", f"/images/{CLIENT_ID}"), ("POST", "/snapshots"), ("POST", "/loader")],
 )
 def test_garbage_makes_nothing(fas: Service, method: str, path: str) -> None:
     for body in GARBAGE:

@@ -147,7 +147,7 @@ def test_other_files_end_nothing(ims: Ims) -> None:
     assert ims.job(job)["status"] == "waiting_on_user"
 
 
-def test_the_parent_may_go_while_somebody_works(ims: Ims) -> None:
+def test_the_parent_image_may_be_deleted_during_the_job(ims: Ims) -> None:
     parent = ims.image()
     whole = ims.file(parent["id"], ROOTFS)
     job = ims.customize(parent["id"])["id"]
@@ -194,7 +194,7 @@ def test_deleted_on_the_way(ims: Ims) -> None:
     assert list(ims.site.context.cluster.pods("ims")) == []
 
 
-def test_a_pod_that_somebody_else_deletes_leaves_the_job_as_it_is(ims: Ims) -> None:
+def test_a_pod_that_a_client_deletes_leaves_the_job_as_it_is(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
     ims.until(job, "waiting_on_user")
     ims.site.context.cluster.delete_pod("ims", ims.pod(job).name)

@@ -13,7 +13,7 @@ from services.ims.ims_client import Ims, sum_of
 
 MISSING = "Missing data for required field."
 UNKNOWN = "Requested resource does not exist. Re-run request with valid ID."
-NOBODY = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 
 
 def new(ims: Ims, **more: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_annotations_are_set_and_removed(ims: Ims) -> None:
         ({"name": "a", "metadata": 5}, {"metadata": ["Not a valid mapping type."]}),
         ({"name": "a", "metadata": {"k": 5}}, {"metadata": {"k": {"value": ["Not a valid string."]}}}),
         ({"name": "a", "metadata": {"key": 5}}, {"metadata": {"5": {"key": ["Not a valid string."]}}}),
-        ({"name": "a", "id": NOBODY}, {"id": ["Unknown field."]}),
+        ({"name": "a", "id": UNKNOWN_ID}, {"id": ["Unknown field."]}),
     ],
 )  # fmt: skip
 def test_what_is_no_image(shared_ims: Ims, body: Any, errors: Any) -> None:

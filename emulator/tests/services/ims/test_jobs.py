@@ -11,7 +11,7 @@ from csm_emulator.seed_data.images import ROOTFS
 from csm_emulator.services.ims.images.layers import records
 from services.ims.ims_client import Ims
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 KIWI = b'<image name="x"><repository><source path="https://nexus/repo/"/></repository></image>'
 
 
@@ -48,10 +48,10 @@ def test_what_is_no_job(shared_ims: Ims, more: Any, errors: Any) -> None:
 def test_what_a_job_needs(ims: Ims) -> None:
     bare = ims.do("POST", "/v3/images", {"name": "bare"}, 201)["id"]
     for more, message in (
-        ({"artifact_id": NOBODY}, f"No IMS image record found matching id={NOBODY}."),
-        ({"artifact_id": NOBODY, "job_type": "create"}, f"No IMS recipe record found matching id={NOBODY}."),
+        ({"artifact_id": UNKNOWN_ID}, f"No IMS image record found matching id={UNKNOWN_ID}."),
+        ({"artifact_id": UNKNOWN_ID, "job_type": "create"}, f"No IMS recipe record found matching id={UNKNOWN_ID}."),
         ({"artifact_id": bare}, f"The IMS image does not have an artifact_link for image_id={bare}."),
-        ({"public_key_id": NOBODY}, f"No IMS public-key record found matching id={NOBODY}"),
+        ({"public_key_id": UNKNOWN_ID}, f"No IMS public-key record found matching id={UNKNOWN_ID}"),
         ({"ssh_containers": [{}, {}]}, "Only one SSH container is currently supported."),
         ({"ssh_containers": [{}], "job_type": "create"}, "User defined ssh containers during image create are not"),
     ):
@@ -107,14 +107,14 @@ def test_dkms(ims: Ims) -> None:
     assert ims.customize(ims.image()["id"])["require_dkms"] is True
 
 
-def test_a_status_that_somebody_sets(ims: Ims) -> None:
+def test_a_status_that_a_client_sets(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
     assert ims.do("PATCH", f"/v3/jobs/{job}", {"status": "error"})["status"] == "error"
     image = ims.image()["id"]
     assert ims.do("PATCH", f"/v2/jobs/{job}", {"resultant_image_id": image})["resultant_image_id"] == image
     reply = ims.ask("PATCH", f"/v3/jobs/{job}", {"status": "gone", "name": 5})
     assert set(reply.json()["errors"]) == {"status", "name"}
-    assert ims.refused("PATCH", f"/v3/jobs/{NOBODY}", {})[0] == 404
+    assert ims.refused("PATCH", f"/v3/jobs/{UNKNOWN_ID}", {})[0] == 404
     ims.until(job, "waiting_on_user")
 
 

@@ -9,7 +9,7 @@ import pytest
 from service_client import GARBAGE
 from services.ims.ims_client import RSA, Ims
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 NODE = "x3000c0s17b1n0"
 
 
@@ -46,7 +46,7 @@ def test_a_recipe_is_changed(ims: Ims) -> None:
     assert ims.do("PATCH", path, {"link": link}) == changed
     assert ims.refused("PATCH", path, {"link": archive(ims, "other")})[0] == 409
     assert ims.refused("PATCH", path, {"name": "n"})[0] == 422
-    assert ims.refused("PATCH", f"/v3/recipes/{NOBODY}", patch)[0] == 404
+    assert ims.refused("PATCH", f"/v3/recipes/{UNKNOWN_ID}", patch)[0] == 404
     assert ims.do("PATCH", path, {"require_dkms": "yes"})["require_dkms"] is True
     assert ims.ask("PATCH", path, {"template_dictionary": None}).status == 500
 
@@ -192,16 +192,16 @@ def up_and_down(ims: Ims) -> tuple[str, str]:
 
 def test_remote_build_nodes(ims: Ims) -> None:
     up, down = up_and_down(ims)
-    for xname in (up, down, "nobody"):
+    for xname in (up, down, "missing"):
         assert ims.do("POST", "/v3/remote-build-nodes", {"xname": xname}, 201) == {"xname": xname}
-    assert [node["xname"] for node in ims.again().get("/v3/remote-build-nodes")] == [up, down, "nobody"]
+    assert [node["xname"] for node in ims.again().get("/v3/remote-build-nodes")] == [up, down, "missing"]
 
 
 def test_how_remote_build_nodes_are(ims: Ims) -> None:
     up, down = up_and_down(ims)
-    for xname in (up, down, "nobody"):
+    for xname in (up, down, "missing"):
         ims.do("POST", "/v3/remote-build-nodes", {"xname": xname}, 201)
-    well, off, nobody = ims.get("/v3/remote-build-nodes/status")
+    well, off, missing = ims.get("/v3/remote-build-nodes/status")
     assert well == {
         "xname": up,
         "sshStatus": "SSH connection established.",
@@ -214,7 +214,7 @@ def test_how_remote_build_nodes_are(ims: Ims) -> None:
         "Unable to connect to node. Error: [Errno None] Unable to connect to port 22 on "
     )
     assert (off["ableToRunJobs"], off["numCurrentJobs"]) == (False, -1)
-    assert nobody["sshStatus"] == "Unable to connect to node. Error: [Errno -2] Name or service not known"
+    assert missing["sshStatus"] == "Unable to connect to node. Error: [Errno -2] Name or service not known"
     assert ims.get(f"/v3/remote-build-nodes/status/{up}") == well
     assert ims.ask("GET", f"/v3/remote-build-nodes/status/{NODE}").status == 404
     ims.do("DELETE", f"/v3/remote-build-nodes/{up}", status=204)

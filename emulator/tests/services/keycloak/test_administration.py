@@ -43,7 +43,7 @@ def test_what_comes_with_the_machine(alone: Visitor, admin: Administrator) -> No
     assert said_of(alone, "blue-admin") == ([tenants[0]], True)
 
 
-def test_somebody_becomes_a_tenant_s_administrator(alone: Visitor, admin: Administrator) -> None:
+def test_a_user_becomes_a_tenant_s_administrator(alone: Visitor, admin: Administrator) -> None:
     assert said_of(alone, "user") == ([], False)
     make_red(admin)
     assert said_of(alone, "user") == ([RED], True)

@@ -128,7 +128,7 @@ def test_a_wrong_password_is_asked_for_again(visitor: Visitor) -> None:
     assert b"Grant Access" in visitor.post(_action(page), **login).body
 
 
-def test_nobody_decides_without_logging_in(visitor: Visitor) -> None:
+def test_a_decision_needs_a_login(visitor: Visitor) -> None:
     device = _begin(visitor)
     for code in ("", device["user_code"], device["device_code"], "x"):
         page = visitor.post(f"{REALM}/login-actions/consent", code=code, accept="Yes").body
@@ -153,7 +153,7 @@ def test_who_may_not_begin(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("code", ["", "x", "\0", "\u2603"])
-def test_codes_that_nobody_got(visitor: Visitor, code: str) -> None:
+def test_codes_that_were_never_issued(visitor: Visitor, code: str) -> None:
     reply = visitor.token(grant_type=DEVICE_CODE, client_id="shasta", device_code=code)
     assert error(reply) == (400, "invalid_grant", "Device code not valid")
     reply = visitor.token(grant_type=DEVICE_CODE, client_id="shasta")

@@ -206,7 +206,7 @@ def _basic(text: str) -> dict[str, str]:
         ({"grant_type": "password", "client_id": "shasta", "username": ""}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea", "password": "x"}, {}),
-        ({"grant_type": "password", "client_id": "shasta", "username": "nobody", "password": "x"}, {}),
+        ({"grant_type": "password", "client_id": "shasta", "username": "missing", "password": "x"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "b\0a", "password": "\0"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea", "scope": "nope"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea", "scope": "openid nope"}, {}),

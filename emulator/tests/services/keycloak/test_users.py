@@ -38,7 +38,7 @@ def test_owners_bring_their_people_and_an_administrator(tmp_path: Path) -> None:
     assert users["cscs-admin"].groups == ("vcluster-cscs-tenant-admin",)
 
 
-def test_a_group_called_admin_makes_nobody_an_administrator_of_csm(tmp_path: Path) -> None:
+def test_a_group_called_admin_gives_no_rights_in_csm(tmp_path: Path) -> None:
     users = _users(tmp_path, 1, Owner("slingshot", "", (), ()), Owner("pa_admin", "", (), ("eve",)))
     assert set(users["slingshot-admin"].roles) == {"slingshot-admin", "tenant-admin"}
     assert users["pa_admin-admin"].roles == ("tenant-admin",)

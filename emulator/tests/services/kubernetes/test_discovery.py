@@ -40,7 +40,7 @@ def test_who_may_ask(api: Api) -> None:
     refused = api.as_user("GET", "/api/v1/pods")
     assert (refused.status, refused.json()["message"]) == (401, "Unauthorized")
     assert api.as_user("GET", "/api/v1/pods", ADMINISTRATOR).status == 200
-    assert api.as_user("GET", "/apis", "somebody").status == 200
+    assert api.as_user("GET", "/apis", "alice").status == 200
 
 
 def test_others_hear_what_they_may_not(api: Api) -> None:

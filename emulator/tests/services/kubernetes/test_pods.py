@@ -220,7 +220,7 @@ def test_a_stateful_set_goes_up_and_down_in_order(api: Api) -> None:
     assert pods() == ["cray-console-node-0"]
 
 
-def test_nobody_starts_pods_without_end(api: Api) -> None:
+def test_the_number_of_pods_is_bounded(api: Api) -> None:
     assert api.patch(f"{DEPLOYMENTS}/cray-ims/scale", {"spec": {"replicas": 1_000_000}}).status == 200
     api.step(20)
     assert len(ims(api)) == 200

@@ -38,7 +38,7 @@ def test_it_lags_behind(pcs: Pcs) -> None:
     assert (status["powerState"], status["lastUpdated"]) == ("on", "2027-01-15T08:00:30Z")
 
 
-def test_what_happens_between_two_polls_nobody_sees(pcs: Pcs) -> None:
+def test_a_change_between_two_polls_is_not_seen(pcs: Pcs) -> None:
     pcs.site.machine.power.reset(UP, "PowerCycle", "test")
     for _ in range(60):
         pcs.site.step(0.5)

@@ -383,7 +383,7 @@ def test_deadline_0_looks_once_all_the_same(pcs: Pcs) -> None:
     pcs.finish(transition)
 
 
-def test_deadline_minus_1_waits_until_somebody_aborts(pcs: Pcs) -> None:
+def test_deadline_minus_1_waits_until_an_abort(pcs: Pcs) -> None:
     pcs.finish(pcs.start("on", DOWN))
     transition = pcs.start("off", DOWN, taskDeadlineMinutes=-1)
     pcs.site.step(7200.0)

@@ -40,7 +40,7 @@ def test_a_host_may_name_the_bucket(s3: Caller) -> None:
     assert texts(s3.ask("GET", "/", headers=host), "Key") == ["a/b"]
 
 
-def test_nobody_in_particular_has_what_lists_give(s3: Caller) -> None:
+def test_anonymous_callers_have_the_permissions_of_lists(s3: Caller) -> None:
     s3.put("sds", "a", b"data")
 
     def rights() -> tuple[int, int, int]:

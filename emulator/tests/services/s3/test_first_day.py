@@ -100,7 +100,7 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     reopened_s3.site.kept.close()
 
 
-def test_bytes_that_nobody_refers_to_are_gone(s3: Caller) -> None:
+def test_bytes_without_a_reference_are_deleted(s3: Caller) -> None:
     for data in (b"one", b"two"):
         s3.put("sds", "a", data)
     s3.site.keep()

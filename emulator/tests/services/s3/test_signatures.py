@@ -209,7 +209,7 @@ def test_a_checksum_behind_unsigned_chunks_counts() -> None:
 def test_a_wrong_signature_or_key_is_refused(s3: Caller) -> None:
     assert s3.ask("GET", "/").status == 200
     assert code(Caller(s3.site, Keys(s3.keys.access, "x")).ask("GET", "/")) == "403 SignatureDoesNotMatch"
-    assert code(Caller(s3.site, Keys("nobody", s3.keys.secret)).ask("GET", "/")) == "403 InvalidAccessKeyId"
+    assert code(Caller(s3.site, Keys("missing", s3.keys.secret)).ask("GET", "/")) == "403 InvalidAccessKeyId"
     assert code(s3.ask("PUT", "/ims/a", b"data", payload=EMPTY)) == "400 XAmzContentSHA256Mismatch"
     assert s3.ask("PUT", "/ims/a", b"data", payload="UNSIGNED-PAYLOAD").status == 200
 

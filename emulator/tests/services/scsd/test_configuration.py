@@ -59,13 +59,13 @@ def test_nothing_can_be_switched_off(scsd: Service) -> None:
 
 def test_each_target_has_its_own_status(scsd: Service) -> None:
     scsd.break_("bmc-unreachable", BMC_TOO)
-    dumped = dump(scsd, BMC, BMC_TOO, SERVER, "x9c0s0b0", "nobody")
+    dumped = dump(scsd, BMC, BMC_TOO, SERVER, "x9c0s0b0", "missing")
     assert {name: (entry["StatusCode"], entry["StatusMsg"]) for name, entry in dumped.items()} == {
         BMC: (200, "OK"),
         BMC_TOO: (415, f"Target '{BMC_TOO}' is COTS, not the correct type"),
         SERVER: (415, f"Target '{SERVER}' is COTS, not the correct type"),
         "x9c0s0b0": (422, "Target 'x9c0s0b0' in bad HSM state: Unknown"),
-        "nobody": (422, "Target 'nobody' in bad HSM state: Unknown"),
+        "missing": (422, "Target 'missing' in bad HSM state: Unknown"),
     }
 
 
@@ -75,7 +75,7 @@ def test_a_group_stands_for_its_controllers(scsd: Service) -> None:
     assert set(dump(scsd, "bmcs")) == {BMC, BMC_TOO}
 
 
-def test_force_asks_nobody(scsd: Service) -> None:
+def test_force_skips_the_check_in_hsm(scsd: Service) -> None:
     spy = Spy(scsd.site)
     spy.instead["smd"] = Reply(503)
     detail = "ERROR: Problem verifying target states: Bad return status from state manager: 503."
@@ -95,7 +95,7 @@ def test_force_asks_nobody(scsd: Service) -> None:
         (f"/bmc/cfg/{SERVER}", {}, (500, "ERROR: Problem setting NWP data: ERROR: No valid targets.\n")),
     ],
 )
-def test_when_there_is_nobody_to_do_it_to(scsd: Service, path: str, body: Any, refusal: tuple[int, str]) -> None:
+def test_requests_without_valid_targets(scsd: Service, path: str, body: Any, refusal: tuple[int, str]) -> None:
     assert scsd.refused("POST", path, body) == refusal
 
 

@@ -46,7 +46,7 @@ def test_the_same_for_all_or_for_one(scsd: Service) -> None:
 
 
 def test_one_that_fails_spoils_it_for_all(scsd: Service) -> None:
-    refused = scsd.refused("POST", "/bmc/globalcreds", {"Targets": [BMC], "Username": "nobody", "Password": "x"})
+    refused = scsd.refused("POST", "/bmc/globalcreds", {"Targets": [BMC], "Username": "missing", "Password": "x"})
     assert refused[1] == "ERROR: Problem retrieving user accounts: Target(s) had no matching Redfish account."
     scsd.break_("bmc-unreachable", BMC_TOO)
     refused = scsd.refused("POST", "/bmc/globalcreds", {"Targets": [BMC, BMC_TOO], **CREDS})

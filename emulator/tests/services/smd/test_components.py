@@ -164,7 +164,7 @@ def test_a_locked_flag_stays_locked(hsm: Hsm) -> None:
     assert hsm.state(N0) == "On/Locked"
 
 
-def test_a_late_heartbeat_makes_nobody_ready(hsm: Hsm) -> None:
+def test_a_late_heartbeat_makes_no_node_ready(hsm: Hsm) -> None:
     hsm.make(N0)
     hsm.done("PATCH", f"{COMPONENTS}/{N0}/StateData", {"State": "Ready", "Flag": "Warning", "Force": True})
     assert hsm.state(N0) == "Off/OK"

@@ -89,7 +89,7 @@ def test_what_hsm_hears_nothing_of_stays_as_it_was(tiny_hsm: Hsm) -> None:
     assert tiny_hsm.refused("GET", f"/Inventory/Hardware/{NODE}")[0] == 404
 
 
-def test_requests_that_name_nobody(hsm: Hsm) -> None:
+def test_invalid_discovery_requests(hsm: Hsm) -> None:
     assert hsm.refused("POST", DISCOVER, {}) == (404, "RedfishEndpoints collection is empty")
     assert hsm.refused("POST", DISCOVER, {"xnames": ["x0c0s0b0"]}) == (404, "No such RedfishEndpoint: x0c0s0b0")
     for body in (b"", b"{", b"[]", b'{"xnames":"x0"}'):

@@ -84,7 +84,7 @@ def test_disabling_takes_the_reservation_away(hsm: Hsm) -> None:
         ({"ComponentIDs": ["nonsense"]}, "Argument was not a valid xname ID"),
         ({"ProcessingModel": "lax"}, "Invalid Processing Model"),
         ({"ReservationDuration": 16}, "Invalid Reservation Duration"),
-        ({"Role": ["nobody"]}, "Argument was not a valid HMS Role"),
+        ({"Role": ["missing"]}, "Argument was not a valid HMS Role"),
     ],
 )
 def test_who_is_meant_must_be_there(hsm: Hsm, body: Any, detail: str) -> None:

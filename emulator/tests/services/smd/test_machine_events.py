@@ -71,7 +71,7 @@ def test_a_node_that_hsm_does_not_follow_stays_as_it_was(tiny_hsm: Hsm) -> None:
     assert tiny_hsm.state(DOWN) == "Off/OK"
 
 
-def test_a_controller_that_nobody_reaches_tells_nothing(tiny_hsm: Hsm) -> None:
+def test_an_unreachable_controller_sends_no_events(tiny_hsm: Hsm) -> None:
     tiny_hsm.site.machine.power.reset(UP, "ForceOff", "test")
     break_(tiny_hsm, "bmc-unreachable", BMC)
     tiny_hsm.site.step(10)

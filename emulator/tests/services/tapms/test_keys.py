@@ -96,7 +96,7 @@ def test_half_an_engine_is_taken_away_again(tapms: Tapms, vault: Vault) -> None:
     tapms.until("Deployed", most=900)
 
 
-def test_nobody_asks_vault_when_no_key_is_wanted(tapms: Tapms, vault: Vault) -> None:
+def test_vault_is_not_asked_when_the_tenant_has_no_key(tapms: Tapms, vault: Vault) -> None:
     tapms.deploy()
     assert vault.kept == {}
 

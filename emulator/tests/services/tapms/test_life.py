@@ -165,7 +165,7 @@ def test_a_member_that_hsm_does_not_take_is_tried_again(tapms: Tapms) -> None:
     assert third in tapms.members()
 
 
-def test_what_somebody_else_did_in_hsm_already_is_well(tapms: Tapms) -> None:
+def test_changes_that_hsm_has_already_are_accepted(tapms: Tapms) -> None:
     tapms.deploy()
     first, second, third = tapms.nodes()[:3]
     assert tapms.hsm("DELETE", f"/groups/{GROUP}/members/{first}").ok

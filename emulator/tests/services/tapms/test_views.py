@@ -8,7 +8,7 @@ from services.tapms.tenants_client import BLUE, GREEN, OTHER_GROUP, Tapms
 PATH = "/v1alpha3/tenants"
 
 
-def test_nobody(tapms: Tapms) -> None:
+def test_without_tenants(tapms: Tapms) -> None:
     assert tapms.get(PATH) == {"metadata": {}, "items": []}
     assert tapms.ask("POST", PATH, ["x1"]).json() == {"metadata": {}, "items": None}
 
@@ -34,8 +34,8 @@ def test_one_by_name_or_uuid(tapms: Tapms) -> None:
     assert view["status"]["tenantresources"] == tenant["spec"]["tenantresources"]
     assert tapms.get(f"{PATH}/{tenant['status']['uuid']}") == view
     assert tapms.get(PATH)["items"] == [view]
-    reply = tapms.ask("GET", f"{PATH}/nobody")
-    assert (reply.status, reply.json()) == (404, "Tenant with name/uuid 'nobody' not found.")
+    reply = tapms.ask("GET", f"{PATH}/missing")
+    assert (reply.status, reply.json()) == (404, "Tenant with name/uuid 'missing' not found.")
 
 
 def test_whose_a_node_is(tapms: Tapms) -> None:

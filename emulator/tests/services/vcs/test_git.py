@@ -188,7 +188,7 @@ def test_history_is_rewritten_only_by_force(client: Client) -> None:
 
 def test_what_is_not_there_is_said_so(client: Client) -> None:
     assert "not found" in client.run("ls-remote", client.url("cray/none")).stderr
-    assert "not found" in client.run("ls-remote", client.url("nobody/none")).stderr
+    assert "not found" in client.run("ls-remote", client.url("missing/none")).stderr
     work = client.clone(USS)
     refused = client.run("push", client.url("cray/none"), "HEAD:main", work=work)
     assert (refused.returncode, "403" in refused.stderr) == (128, True)

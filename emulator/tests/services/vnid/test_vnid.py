@@ -283,7 +283,7 @@ def test_garbage_is_a_problem(vnid: Service, body: bytes) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(["reserve", "release", "job", "end"]), st.integers(0, 4)), max_size=30))
-def test_nobody_ever_shares(vnid: Service, steps: list[tuple[str, int]]) -> None:
+def test_no_vni_has_two_owners(vnid: Service, steps: list[tuple[str, int]]) -> None:
     """After any sequence of requests the allocated VNIs are those that were reserved and not released."""
     vnid.ask("DELETE", "/status")
     owners: dict[int, str] = {}
