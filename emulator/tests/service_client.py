@@ -56,7 +56,7 @@ class Service:
         assert reply.status == 200, reply.body
         return reply.json()
 
-    def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    def refusal(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and detail of the problem."""
         reply = self.ask(method, path, body)
         assert reply.media == "application/problem+json", reply

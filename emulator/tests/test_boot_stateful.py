@@ -11,14 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import boot_properties as boot_truths
-import site_properties as site_truths
+import boot_invariants
+import site_invariants
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.site import Site, Start
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Reply
-from site_properties import Picture
+from site_invariants import Picture
 
 TINY = topologies.load("tiny")
 MOMENT = 1_800_000_000.0
@@ -46,7 +46,7 @@ class Boots(RuleBasedStateMachine):
         self.spoilt: set[str] = set()
         self.changed = 0.0
         self._enter()
-        images = boot_truths.get(self.site, "ims", "/v3/images")
+        images = boot_invariants.get(self.site, "ims", "/v3/images")
         self.image = next(one["link"] for one in images if one["arch"] == "x86_64")
 
     def _enter(self) -> None:
@@ -66,7 +66,7 @@ class Boots(RuleBasedStateMachine):
     @rule(name=names)
     def drop_a_configuration(self, name: str) -> None:
         """Not while a component desires it."""
-        users = boot_truths.get(self.site, "cfs", f"/v3/components?config_name={name}")["components"]
+        users = boot_invariants.get(self.site, "cfs", f"/v3/components?config_name={name}")["components"]
         reply = self.ask("cfs", "DELETE", f"/v3/configurations/{name}", {})
         assert not (reply.ok and users), f"{users[0]['id']} desires {name}"
 
@@ -128,7 +128,7 @@ class Boots(RuleBasedStateMachine):
     def change_a_port(self, port: str, first: str | None) -> None:
         links = [f"/fabric/port-policies/{name}" for name in (first, "edge-policy") if name]
         if self._fabric("PATCH", f"/fabric/ports/{port}", {"portPolicyLinks": links}).ok:
-            document = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
+            document = boot_invariants.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
             assert document["portPolicyLinks"] == links
 
     def _fabric(self, method: str, path: str, body: dict[str, Any]) -> Reply:
@@ -137,10 +137,10 @@ class Boots(RuleBasedStateMachine):
 
     @rule(port=st.sampled_from(PORTS), vlan=st.sampled_from(VLANS), online=st.booleans())
     def drift(self, port: str, vlan: int, online: bool) -> None:
-        document_before = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
+        document_before = boot_invariants.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
         self._fault("port-drift", port, None, online=int(online), native=vlan, allowed=vlan)
         self.spoilt.add(port)
-        assert boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}") == document_before, (
+        assert boot_invariants.get(self.site, "fabric-manager", f"/fabric/ports/{port}") == document_before, (
             "the Fabric Manager does not see drift"
         )
 
@@ -192,26 +192,26 @@ class Boots(RuleBasedStateMachine):
         """Without faults every session ends within three hours, and no component is left in one."""
         self.mend()
         self.site.step(3 * 3600.0)
-        for session in boot_truths.get(self.site, "bos", "/v2/sessions"):
+        for session in boot_invariants.get(self.site, "bos", "/v2/sessions"):
             assert session["status"]["status"] == "complete", session
-        sessions = boot_truths.get(self.site, "cfs", "/v3/sessions")["sessions"]
+        sessions = boot_invariants.get(self.site, "cfs", "/v3/sessions")["sessions"]
         assert [one["name"] for one in sessions if one["status"]["session"]["status"] != "complete"] == []
 
     @invariant()
-    def truths_hold(self) -> None:
+    def invariants_hold(self) -> None:
         if not hasattr(self, "site"):
             return
-        site_truths.check_machine(self.picture)
+        site_invariants.check_machine(self.picture)
         if not any(fault.kind == "server-error" for fault in self.site.faults):
-            boot_truths.check_bos(self.picture, self.done)
-            boot_truths.check_cfs(self.picture)
-        boot_truths.check_frames(self.site, (None, *VLANS))
-        boot_truths.check_pushed(self.site, self.spoilt, self.changed)
+            boot_invariants.check_bos(self.picture, self.done)
+            boot_invariants.check_cfs(self.picture)
+        boot_invariants.check_frames(self.site, (None, *VLANS))
+        boot_invariants.check_pushed(self.site, self.spoilt, self.changed)
 
     def teardown(self) -> None:
         if hasattr(self, "site"):
             self.settle()
-            self.truths_hold()
+            self.invariants_hold()
             self.site.close()
             self.kept.close()
             shutil.rmtree(self.folder)

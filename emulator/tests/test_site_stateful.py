@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import site_properties as site_truths
+import site_invariants
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.power import SWITCHED
 from csm_emulator.machine.topology import catalog as topologies
@@ -23,7 +23,7 @@ from csm_emulator.services.pcs.power_status.polling import INTERVAL
 from csm_emulator.site import Site, Start
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
-from site_properties import Picture
+from site_invariants import Picture
 
 TINY = topologies.load("tiny")
 MOMENT = 1_800_000_000.0
@@ -182,13 +182,13 @@ class Services(RuleBasedStateMachine):
         if mended and any(self.site.faults):
             self.repair(-1)
 
-    @precondition(lambda self: bool(site_truths.running(self.picture)) and not any(self.site.faults))
+    @precondition(lambda self: bool(site_invariants.running(self.picture)) and not any(self.site.faults))
     @rule()
     def follow(self) -> None:
         """All reservations end with the last transition."""
         for _ in range(1000):
-            if not site_truths.running(self.picture):
-                site_truths.check_reservations(self.picture, self.all_keys)
+            if not site_invariants.running(self.picture):
+                site_invariants.check_reservations(self.picture, self.all_keys)
                 return
             self.site.step(5.0)
 
@@ -289,26 +289,26 @@ class Services(RuleBasedStateMachine):
         self._note_trouble()
         self.quiet_until = self.site.clock.now()
         self.site.step(7200.0)
-        assert site_truths.running(self.picture) == []
+        assert site_invariants.running(self.picture) == []
         assert self.picture.due("pcs.goes-on") == []
-        site_truths.check_ready(self.picture, self.excused, 0.0)
+        site_invariants.check_ready(self.picture, self.excused, 0.0)
 
     @invariant()
-    def truths_hold(self) -> None:
+    def invariants_hold(self) -> None:
         if not hasattr(self, "site"):
             return
-        site_truths.check_machine(self.picture)
-        site_truths.check_agenda(self.picture)
-        site_truths.check_successes(self.picture, self.seen)
-        site_truths.check_ready(self.picture, self.excused, self.quiet_until)
-        site_truths.check_locked(self.picture, {x: since for x, since in self.locked.items() if x not in self.lent})
+        site_invariants.check_machine(self.picture)
+        site_invariants.check_agenda(self.picture)
+        site_invariants.check_successes(self.picture, self.seen)
+        site_invariants.check_ready(self.picture, self.excused, self.quiet_until)
+        site_invariants.check_locked(self.picture, {x: since for x, since in self.locked.items() if x not in self.lent})
         if self.site.clock.now() - self.quiet_until > INTERVAL * 3:
-            site_truths.check_reservations(self.picture, self.all_keys)
+            site_invariants.check_reservations(self.picture, self.all_keys)
 
     def teardown(self) -> None:
         if hasattr(self, "site"):
             self.settle()
-            self.truths_hold()
+            self.invariants_hold()
             self.kept.close()
             shutil.rmtree(self.folder)
 

@@ -40,13 +40,13 @@ def machine(running: Emulator) -> Iterator[Emulator]:
     running.clear()
 
 
-def said(machine: Emulator, *arguments: str) -> str:
+def output_of(machine: Emulator, *arguments: str) -> str:
     ran = command(*arguments, CSM_EMULATOR=machine.control)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
 
-def refused(machine: Emulator, *arguments: str) -> str:
+def error_of(machine: Emulator, *arguments: str) -> str:
     ran = command(*arguments, CSM_EMULATOR=machine.control)
     assert ran.returncode != 0
     assert ran.stdout == ""
@@ -63,7 +63,7 @@ def refused(machine: Emulator, *arguments: str) -> str:
     ],
 )
 def test_facts_are_shown_as_they_were_written(machine: Emulator, arguments: list[str], columns: str) -> None:
-    assert said(machine, "fault", "set", *arguments).split("  ", 1)[1] == f"{columns}\n"
+    assert output_of(machine, "fault", "set", *arguments).split("  ", 1)[1] == f"{columns}\n"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_facts_are_shown_as_they_were_written(machine: Emulator, arguments: list
     ],
 )
 def test_a_fault_that_could_never_strike_is_refused(machine: Emulator, arguments: list[str], why: str) -> None:
-    message = refused(machine, "fault", "set", *arguments)
+    message = error_of(machine, "fault", "set", *arguments)
     assert why in message
     assert message.count("\n") == 1
     body = {"kind": arguments[0], "targets": arguments[1], "facts": dict(fact.split("=") for fact in arguments[2:])}
@@ -85,32 +85,32 @@ def test_a_fault_that_could_never_strike_is_refused(machine: Emulator, arguments
 
 
 def test_what_was_cleared_is_shown(machine: Emulator) -> None:
-    first = said(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe")
-    second, third = (said(machine, "fault", "set", "server-error", name, "--next", "2") for name in ("smd", "pcs"))
-    assert said(machine, "fault", "clear", first.split()[0]) == first
-    assert said(machine, "fault", "clear", "--all") == second + third
-    assert said(machine, "fault", "clear", "--all") == "nothing was broken\n"
+    first = output_of(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe")
+    second, third = (output_of(machine, "fault", "set", "server-error", name, "--next", "2") for name in ("smd", "pcs"))
+    assert output_of(machine, "fault", "clear", first.split()[0]) == first
+    assert output_of(machine, "fault", "clear", "--all") == second + third
+    assert output_of(machine, "fault", "clear", "--all") == "nothing was broken\n"
 
 
 def test_what_happens_once_is_not_broken_for_ever(machine: Emulator) -> None:
-    said(machine, "fault", "set", "port-drift", "x1000c0r3j1p0", "native=1")
-    restart = said(machine, "fault", "set", "console-restart", "cray-console-node-0", "seconds=60")
+    output_of(machine, "fault", "set", "port-drift", "x1000c0r3j1p0", "native=1")
+    restart = output_of(machine, "fault", "set", "console-restart", "cray-console-node-0", "seconds=60")
     machine.step(59)
-    assert said(machine, "fault", "list") == restart
+    assert output_of(machine, "fault", "list") == restart
     machine.step(2)
-    assert said(machine, "fault", "list") == "nothing is broken\n"
+    assert output_of(machine, "fault", "list") == "nothing is broken\n"
 
 
 def test_the_log_names_the_fault(machine: Emulator) -> None:
-    name = said(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe").split()[0]
-    said(machine, "fault", "clear", name)
-    lines = said(machine, "log").splitlines()
+    name = output_of(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe").split()[0]
+    output_of(machine, "fault", "clear", name)
+    lines = output_of(machine, "log").splitlines()
     assert any(line.endswith(f"  fault-set  {NODE} boot-hangs {name} stage=pxe  (control API)") for line in lines)
     assert any(line.endswith(f"  fault-cleared  {NODE} boot-hangs {name} stage=pxe  (control API)") for line in lines)
 
 
 def test_pods_are_shown_in_columns_with_their_containers(machine: Emulator) -> None:
-    lines = said(machine, "pods").splitlines()
+    lines = output_of(machine, "pods").splitlines()
     pods = machine.tell("GET", "/pods")["pods"]
     starts = [line.index(pod["name"], len(pod["namespace"])) for line, pod in zip(lines, pods, strict=True)]
     assert len(set(starts)) == 1
@@ -122,12 +122,12 @@ def test_a_pod_with_one_container_needs_no_name_of_it(machine: Emulator) -> None
     pods = machine.tell("GET", "/pods")["pods"]
     single = next(pod for pod in pods if len(pod["containers"]) == 1)
     (container,) = single["containers"]
-    assert said(machine, "pod-log", single["name"]) == said(machine, "pod-log", single["name"], container)
+    assert output_of(machine, "pod-log", single["name"]) == output_of(machine, "pod-log", single["name"], container)
 
 
 def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) -> None:
-    example = next(line for line in said(machine, "pod-log", "--help").splitlines() if "cray-" in line)
-    said(machine, *example.replace("--follow", "").split()[1:])
+    example = next(line for line in output_of(machine, "pod-log", "--help").splitlines() if "cray-" in line)
+    output_of(machine, *example.replace("--follow", "").split()[1:])
 
 
 @pytest.mark.parametrize(
@@ -146,13 +146,13 @@ def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) ->
     ],
 )
 def test_a_slip_is_explained(machine: Emulator, arguments: list[str], why: str) -> None:
-    assert why in refused(machine, *arguments)
+    assert why in error_of(machine, *arguments)
 
 
 def test_a_bad_state_is_named_as_the_user_named_it(machine: Emulator, tmp_path: Path) -> None:
     bad = tmp_path / "bad.state"
     bad.write_text("this is no state at all, whatever its name may say" * 100)
-    message = refused(machine, "load", str(bad))
+    message = error_of(machine, "load", str(bad))
     assert f"{bad} cannot be read as a state: it is not a state of the emulator" in message
     assert "/saved" not in message
 

@@ -47,7 +47,7 @@ class Script:
     def pause(self, seconds: float) -> None: ...
 
 
-def says(body: object, status: int = 200, **headers: str) -> Answer:
+def json_answer(body: object, status: int = 200, **headers: str) -> Answer:
     return Answer(status, {"content-type": "application/json", **headers}, json.dumps(body).encode())
 
 
@@ -55,9 +55,15 @@ ONE, TWO, THREE = (f"{digit * 8}-0000-4000-8000-{digit * 12}" for digit in "123"
 NOW = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
 
 
-def played(real: object, ours: object) -> Tally:
+def compare(real: object, ours: object) -> Tally:
     tally = Tally()
-    play(Sequence("one", get("smd:/hsm/v2/State/Components")), Script([says(real)]), Script([says(ours)]), tally, ())
+    play(
+        Sequence("one", get("smd:/hsm/v2/State/Components")),
+        Script([json_answer(real)]),
+        Script([json_answer(ours)]),
+        tally,
+        (),
+    )
     return tally
 
 
@@ -75,7 +81,7 @@ def played(real: object, ours: object) -> Tally:
     ],
 )
 def test_what_must_differ_is_alike(real: object, ours: object) -> None:
-    assert played(real, ours).requests.total() == 1
+    assert compare(real, ours).requests.total() == 1
 
 
 @pytest.mark.parametrize(
@@ -94,18 +100,18 @@ def test_what_must_differ_is_alike(real: object, ours: object) -> None:
 )
 def test_a_difference_is_seen(real: object, ours: object) -> None:
     with pytest.raises(UnexplainedDifference):
-        played(real, ours)
+        compare(real, ours)
 
 
-@pytest.mark.parametrize("ours", [says({}, 201), says({}, location="/x"), Answer(200, {}, b"{}")])
+@pytest.mark.parametrize("ours", [json_answer({}, 201), json_answer({}, location="/x"), Answer(200, {}, b"{}")])
 def test_status_and_headers_count(ours: Answer) -> None:
     with pytest.raises(UnexplainedDifference):
-        play(Sequence("one", get("smd:/hsm/v2/groups")), Script([says({})]), Script([ours]), Tally(), ())
+        play(Sequence("one", get("smd:/hsm/v2/groups")), Script([json_answer({})]), Script([ours]), Tally(), ())
 
 
 def test_an_explanation_must_fit_whole() -> None:
     sequence = Sequence("one", get("smd:/hsm/v2/groups"))
-    sides = Script([says({"a": 1})]), Script([says({"a": 2})])
+    sides = Script([json_answer({"a": 1})]), Script([json_answer({"a": 2})])
     tally = Tally()
     fitting = AcceptedDifference(r"smd GET /hsm/v2/groups body/a: real 1 ours 2", "because")
     play(sequence, *sides, tally, (fitting,))
@@ -121,7 +127,7 @@ def test_values_of_replies_go_into_later_requests() -> None:
         wait(0.1),
         post("smd:/b/<key>?t=<token>", {"keys": ["<key>", "<nothing>"]}, headers={"X-Key": "<key>"}),
     )
-    side = Script([says({"Success": [{"Key": ONE}]}, location="here"), says({})])
+    side = Script([json_answer({"Success": [{"Key": ONE}]}, location="here"), json_answer({})])
     perform(sequence, side)
     request = side.requests[1]
     assert (request.path, request.body) == (f"/b/{ONE}?t=here", {"keys": [ONE, "<nothing>"]})
@@ -129,7 +135,7 @@ def test_values_of_replies_go_into_later_requests() -> None:
 
 
 def test_a_value_is_found_by_another_of_its_fields() -> None:
-    answer = says({"Success": [{"ID": "a", "Key": "1"}, {"ID": "b", "Key": "2"}]})
+    answer = json_answer({"Success": [{"ID": "a", "Key": "1"}, {"ID": "b", "Key": "2"}]})
     assert pick(answer, "body/Success/ID=b/Key") == "2"
     assert pick(answer, "body/Success/ID=c/Key") is None
     assert pick(answer, "body/Success/5/Key") is None
@@ -155,4 +161,4 @@ def test_addresses_that_are_signed_differ_in_keys_and_moment_only() -> None:
 
 
 def test_an_identifier_of_the_request_stays() -> None:
-    assert masked(says({"id": ONE, "new": THREE}), Mask(ONE), ()).body == {"id": ONE, "new": "<uuid 1>"}
+    assert masked(json_answer({"id": ONE, "new": THREE}), Mask(ONE), ()).body == {"id": ONE, "new": "<uuid 1>"}

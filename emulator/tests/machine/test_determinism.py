@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from csm_emulator.machine.topology import catalog as topologies
-from machine.bare import Bare
+from machine.bare_machine import BareMachine
 
 TINY = topologies.load("tiny")
 # The moment, the xname and the order.
@@ -24,7 +24,7 @@ ORDERS = [
 END = 1500.0
 
 
-def play(bare: Bare, step: float, restart_at: float | None = None) -> list[dict[str, Any]]:
+def play(bare: BareMachine, step: float, restart_at: float | None = None) -> list[dict[str, Any]]:
     """Plays the orders at their moments, in steps of at most ``step`` seconds."""
     bare.fault("boot-hangs", "*", probability=0.3, facts={"stage": "pxe"})
     start = bare.clock.now()
@@ -40,38 +40,38 @@ def play(bare: Bare, step: float, restart_at: float | None = None) -> list[dict[
     return lines
 
 
-def _restarted(bare: Bare) -> Bare:
+def _restarted(bare: BareMachine) -> BareMachine:
     bare.keep()
     bare.close()
-    return Bare(bare.path, TINY)
+    return BareMachine(bare.path, TINY)
 
 
 def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
-    one, second = (play(Bare(tmp_path / name, TINY), END) for name in ("one", "other"))
+    one, second = (play(BareMachine(tmp_path / name, TINY), END) for name in ("one", "other"))
     assert one == second
     assert len(one) > 30
 
 
 def test_another_seed_gives_other_times(tmp_path: Path) -> None:
-    one = play(Bare(tmp_path / "one", TINY, seed=1), END)
-    other_log = play(Bare(tmp_path / "other", TINY, seed=2), END)
+    one = play(BareMachine(tmp_path / "one", TINY, seed=1), END)
+    other_log = play(BareMachine(tmp_path / "other", TINY, seed=2), END)
     assert [line["at"] for line in one] != [line["at"] for line in other_log]
 
 
 @pytest.mark.parametrize("step", [0.7, 10.0, 333.0])
 def test_steps_do_not_matter(tmp_path: Path, step: float) -> None:
-    assert play(Bare(tmp_path / "leaps", TINY), END) == play(Bare(tmp_path / "steps", TINY), step)
+    assert play(BareMachine(tmp_path / "leaps", TINY), END) == play(BareMachine(tmp_path / "steps", TINY), step)
 
 
 @pytest.mark.parametrize("moment", [1.0, 45.0, 320.0, 700.0])
 def test_restarts_do_not_matter(tmp_path: Path, moment: float) -> None:
-    whole = play(Bare(tmp_path / "whole", TINY), 5.0)
-    assert play(Bare(tmp_path / "restarted", TINY), 5.0, restart_at=moment) == whole
+    whole = play(BareMachine(tmp_path / "whole", TINY), 5.0)
+    assert play(BareMachine(tmp_path / "restarted", TINY), 5.0, restart_at=moment) == whole
 
 
 def test_chance_does_not_depend_on_what_else_happens(tmp_path: Path) -> None:
     """A node takes the same time alone and among other nodes."""
-    alone, among = Bare(tmp_path / "alone", TINY), Bare(tmp_path / "among", TINY)
+    alone, among = BareMachine(tmp_path / "alone", TINY), BareMachine(tmp_path / "among", TINY)
     among.order("x1000c0s1b1n0", "On")
     for bare in (alone, among):
         bare.order("x1000c0s0b1n0", "On")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from one_node import ALL, OneNode
+from node_requests import ALL, NodeRequests
 from service_client import open_site
 
 RATIO = 4.0
@@ -16,17 +16,19 @@ SLACK = 0.15
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OneNode, OneNode]]:
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NodeRequests, NodeRequests]]:
     folder = tmp_path_factory.mktemp("machines")
     sites = [open_site(folder / f"{name}.state", name) for name in ("psi", "alps")]
-    small, large = map(OneNode, sites)
+    small, large = map(NodeRequests, sites)
     yield small, large
     for site in sites:
         site.kept.close()
 
 
-@pytest.mark.parametrize("request_", ALL)
-def test_a_request_about_one_node_does_not_look_at_all(machines: tuple[OneNode, OneNode], request_: str) -> None:
-    small, large = (machine.ask(request_) for machine in machines)
+@pytest.mark.parametrize("request_line", ALL)
+def test_a_request_about_one_node_does_not_look_at_all(
+    machines: tuple[NodeRequests, NodeRequests], request_line: str
+) -> None:
+    small, large = (machine.ask(request_line) for machine in machines)
     assert small.status == large.status == 200
     assert large.milliseconds <= small.milliseconds * RATIO + SLACK, f"{small} {large}"

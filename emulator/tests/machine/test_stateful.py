@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from csm_emulator.machine.power import RESETS, SWITCHED, Refused, Unreachable
 from csm_emulator.machine.topology import catalog as topologies
-from machine.bare import Bare
-from machine.properties import check
+from machine.bare_machine import BareMachine
+from machine.invariants import check
 
 TINY = topologies.load("tiny")
 # Fewer names than parts, so that actions meet at the same parts more often.
@@ -34,13 +34,13 @@ FAULTS: list[tuple[str, str, dict[str, str]]] = [
 
 
 class ControlApi(RuleBasedStateMachine):
-    bare: Bare
+    bare: BareMachine
 
     @initialize(seed=st.integers(0, 3))
     def open(self, seed: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="canton-truth-"))
         self.seed = seed
-        self.bare = Bare(self.folder / "state", TINY, seed)
+        self.bare = BareMachine(self.folder / "state", TINY, seed)
 
     @rule(order=st.sampled_from(ORDERS))
     def give_an_order(self, order: tuple[str, str]) -> None:
@@ -104,10 +104,10 @@ class ControlApi(RuleBasedStateMachine):
 
     def _reopen(self) -> None:
         self.bare.close()
-        self.bare = Bare(self.folder / "state", TINY, self.seed)
+        self.bare = BareMachine(self.folder / "state", TINY, self.seed)
 
     @invariant()
-    def truths_hold(self) -> None:
+    def invariants_hold(self) -> None:
         if hasattr(self, "bare"):
             check(self.bare)
 

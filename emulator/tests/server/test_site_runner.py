@@ -24,7 +24,7 @@ Scenario = Callable[[Running], Coroutine[Any, Any, None]]
 
 
 @contextlib.contextmanager
-def opened(path: Path, topology: str | None = "tiny", speed: float | None = 0.0) -> Iterator[Running]:
+def running_site(path: Path, topology: str | None = "tiny", speed: float | None = 0.0) -> Iterator[Running]:
     state_file = StateFile(path)
     try:
         yield Running(state_file, Wanted(topology, speed=speed), lambda *_: None)
@@ -60,7 +60,7 @@ def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplo
         assert moments == [begin + 20]
         assert site.clock.now() == begin + 30
 
-    with opened(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
+    with running_site(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
         asyncio.run(scenario(running))
     assert "test.breaks" in caplog.text
     assert "ZeroDivisionError" in caplog.text
@@ -82,7 +82,7 @@ def test_a_full_disk_is_told_and_written_later(
             await asyncio.sleep(0.2)
         assert any(table == "test" for table, _, _ in running.site.kept.rows())
 
-    with opened(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
+    with running_site(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
         asyncio.run(scenario(running))
     assert "cannot be written" in caplog.text
 
@@ -97,7 +97,7 @@ def test_steps_at_once_add_up(tmp_path: Path) -> None:
         await asyncio.gather(running.step(100), running.step(50), running.step(7))
         assert running.site.clock.now() == begin + 157
 
-    with opened(tmp_path / "state") as running:
+    with running_site(tmp_path / "state") as running:
         asyncio.run(scenario(running))
 
 
@@ -115,20 +115,20 @@ def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
         await step
         assert running.site.clock.now() == begin
 
-    with opened(tmp_path / "state") as running:
+    with running_site(tmp_path / "state") as running:
         asyncio.run(scenario(running))
 
 
 def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
-    with opened(tmp_path / "other", "empty", speed=7.0) as other_runner:
+    with running_site(tmp_path / "other", "empty", speed=7.0) as other_runner:
         other_runner.site.keep()
         other_runner.site.kept.copy_to(tmp_path / "saved")
-    with opened(tmp_path / "state") as running:
+    with running_site(tmp_path / "state") as running:
         running.load(tmp_path / "saved")
         assert running.site.machine.topology.name == "empty"
         assert running.site.clock.speed == 7.0
         running.site.keep()
-    with opened(tmp_path / "state", None, None) as reopened_runner:
+    with running_site(tmp_path / "state", None, None) as reopened_runner:
         assert reopened_runner.site.machine.topology.name == "empty"
 
 
@@ -147,7 +147,7 @@ def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
 )
 def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: str) -> None:
     saved = tmp_path / "saved"
-    with opened(tmp_path / "state") as running:
+    with running_site(tmp_path / "state") as running:
         running.site.keep()
         running.site.kept.copy_to(saved)
         with contextlib.closing(sqlite3.connect(saved)) as file:
@@ -169,7 +169,7 @@ def test_an_action_without_a_handler_does_not_stop_the_clock(tmp_path: Path, cap
     state_file = StateFile(tmp_path / "state")
     state_file.write([("agenda", "1", json.dumps([0.0, "of.yore", []]))], [])
     state_file.close()
-    with opened(tmp_path / "state") as running:
+    with running_site(tmp_path / "state") as running:
         asyncio.run(running.step(10))
         assert all(value[1] != "of.yore" for value in running.site.tables._tables["agenda"].values())
     assert "of.yore" in caplog.text
@@ -177,13 +177,13 @@ def test_an_action_without_a_handler_does_not_stop_the_clock(tmp_path: Path, cap
 
 def test_speed_is_as_asked_and_else_as_it_was(tmp_path: Path) -> None:
     for requested_speed, expected in ((None, 1.0), (5.0, 5.0), (None, 5.0), (0.0, 0.0), (None, 0.0)):
-        with opened(tmp_path / "state", None, requested_speed) as running:
+        with running_site(tmp_path / "state", None, requested_speed) as running:
             assert running.site.clock.speed == expected
             running.site.keep()
 
 
 def test_time_that_began_does_not_begin_again(tmp_path: Path) -> None:
-    with opened(tmp_path / "state") as running:
+    with running_site(tmp_path / "state") as running:
         running.site.keep()
     with (
         contextlib.closing(StateFile(tmp_path / "state")) as state_file,
@@ -193,5 +193,5 @@ def test_time_that_began_does_not_begin_again(tmp_path: Path) -> None:
 
 
 def test_its_own_state_is_not_loaded(tmp_path: Path) -> None:
-    with opened(tmp_path / "state") as running, pytest.raises(InvalidMachine, match="runs with"):
+    with running_site(tmp_path / "state") as running, pytest.raises(InvalidMachine, match="runs with"):
         running.load(tmp_path / "state")

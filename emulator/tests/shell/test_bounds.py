@@ -13,7 +13,7 @@ from csm_emulator.cluster.pods import Exec, Pod
 from csm_emulator.services.kubernetes.containers.shell_terminal import Typing, streams_of
 from csm_emulator.shell.budget import LAST_WORDS, OUTPUT, TICKS_BETWEEN_LOOKS, Budget
 from csm_emulator.shell.budget import SECONDS as SECONDS_OF_A_LINE
-from shell.lines import run
+from shell.run_script import run
 
 SECONDS = 2.0
 """Seconds of processor time, on a machine that does other things as well; the aim is a fifth of a second."""

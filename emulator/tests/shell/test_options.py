@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from shell.lines import run
+from shell.run_script import run
 
 BOTH = ("dash", "bash")
 SHELLS = [shell for shell in BOTH if shutil.which(shell)]

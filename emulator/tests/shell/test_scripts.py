@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shell.lines import HOSTS, run
+from shell.run_script import HOSTS, run
 
 
 @pytest.mark.parametrize(

@@ -14,18 +14,18 @@ import pytest
 from csm_emulator.errors import InvalidMachine, Unavailable
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.state.file import StateFile
-from machine.bare import Bare
-from machine.properties import check
+from machine.bare_machine import BareMachine
+from machine.invariants import check
 
 TINY = topologies.load("tiny")
 _RUN = """
 import sys
 from pathlib import Path
-from machine.bare import Bare
+from machine.bare_machine import BareMachine
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.machine.power import Unreachable
 
-bare = Bare(Path(sys.argv[1]), topologies.load("tiny"))
+bare = BareMachine(Path(sys.argv[1]), topologies.load("tiny"))
 nodes = [part.xname for part in bare.machine.parts("Node")]
 actions = ["On", "ForceRestart", "Off", "PowerCycle", "ForceOff"]
 for number in range(1_000_000):
@@ -55,7 +55,7 @@ def test_killed_while_writing_it_goes_on_from_what_was_kept(tmp_path: Path, line
         time.sleep(0.003 * line_count)
         run.send_signal(signal.SIGKILL)
         last_stored = max([last_stored, *map(int, run.stdout.read().split())])
-    bare = Bare(path, TINY)
+    bare = BareMachine(path, TINY)
     assert bare.log.last >= last_stored
     check(bare)
     bare.order("x1000c0s1b1n0", "ForceOff")
@@ -65,14 +65,14 @@ def test_killed_while_writing_it_goes_on_from_what_was_kept(tmp_path: Path, line
 
 
 def test_what_was_not_kept_did_not_happen(tmp_path: Path) -> None:
-    bare = Bare(tmp_path / "state", TINY)
+    bare = BareMachine(tmp_path / "state", TINY)
     bare.order("x1000c0s0b1n0", "On")
     bare.step(5)
     bare.keep()
     contents_before = bare.contents()
     bare.step(500)
     bare.close()
-    reopened = Bare(tmp_path / "state", TINY)
+    reopened = BareMachine(tmp_path / "state", TINY)
     assert reopened.contents() == contents_before
     reopened.close()
 
@@ -96,7 +96,7 @@ def test_rows_come_back_in_the_order_of_their_coming(tmp_path: Path) -> None:
 
 
 def test_the_log_comes_in_pages(tmp_path: Path) -> None:
-    bare = Bare(tmp_path / "state", TINY)
+    bare = BareMachine(tmp_path / "state", TINY)
     bare.order("x1000c0s0", "Off")
     bare.step(5)
     bare.keep()

@@ -81,19 +81,19 @@ TestShelfLikeADict.settings = settings(max_examples=60, stateful_step_count=30, 
 
 def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
     table = RecordTable("s", {}, {})
-    stored: dict[str, str] = {}
+    stored_rows: dict[str, str] = {}
 
     def keep() -> None:
         rows = table.take_changes()
         for _, key, value in rows:
-            stored.pop(key, None) if value is None else stored.update({key: value})
+            stored_rows.pop(key, None) if value is None else stored_rows.update({key: value})
 
     table["one"], table["two"] = 1, 2
     keep()
     del table["one"]
     table["one"] = 3
     keep()
-    assert list(table) == list(stored) == ["two", "one"]
+    assert list(table) == list(stored_rows) == ["two", "one"]
 
 
 def test_and_also_when_the_write_failed_at_first() -> None:

@@ -57,7 +57,7 @@ class Hook:
     def events(self) -> list[tuple[str, str]]:
         return [(body["eventtype"], body["tenantspec"]["state"]) for _, body in self.heard]
 
-    def wish(self, *events: str, blocks: bool = True) -> dict[str, Any]:
+    def tenant_hook(self, *events: str, blocks: bool = True) -> dict[str, Any]:
         return {"name": "guard", "url": self.url, "blockingcall": blocks, "eventtypes": list(events)}
 
 
@@ -111,7 +111,7 @@ async def state(running: Running) -> str:
 def test_a_server_outside_refuses(tmp_path: Path) -> None:
     async def scenario(running: Running) -> None:
         with hooking(lambda _: 418) as guard:
-            reply = await create(running, guard.wish("CREATE"))
+            reply = await create(running, guard.tenant_hook("CREATE"))
             assert reply.status == 403
             message = f"Blocking call to 'guard' hook at url {guard.url} returned a non-200 response code: 418"
             assert reply.json()["message"] == f'admission webhook "vtenant.kb.io" denied the request: {message}'
@@ -119,7 +119,7 @@ def test_a_server_outside_refuses(tmp_path: Path) -> None:
             ((headers, body),) = guard.heard
             assert (headers["block"], headers["content-type"]) == ("true", "application/x-www-form-urlencoded")
             assert (body["eventtype"], body["tenantspec"]["tenantname"]) == ("CREATE", "blue")
-            assert (await create(running, guard.wish("CREATE", blocks=False))).status == 201
+            assert (await create(running, guard.tenant_hook("CREATE", blocks=False))).status == 201
             assert guard.heard[-1][0]["block"] == "false"
 
     play(tmp_path / "state", scenario)
@@ -129,7 +129,12 @@ def test_every_hook_is_asked_once(tmp_path: Path) -> None:
     async def scenario(running: Running) -> None:
         with hooking(lambda _: 200) as first, hooking(lambda _: 204) as second:
             events = ("CREATE", "UPDATE")
-            reply = await create(running, first.wish(*events, blocks=False), first.wish("DELETE"), second.wish(*events))
+            reply = await create(
+                running,
+                first.tenant_hook(*events, blocks=False),
+                first.tenant_hook("DELETE"),
+                second.tenant_hook(*events),
+            )
             assert reply.status == 201, reply.body
             assert first.events() == second.events() == [("CREATE", "New")]
             await running.step(120)
@@ -145,7 +150,7 @@ def test_what_the_operator_changes_may_be_refused_too(tmp_path: Path) -> None:
 
     async def scenario(running: Running) -> None:
         with hooking(lambda _: next(answers, 200)) as guard:
-            assert (await create(running, guard.wish("UPDATE"))).status == 201
+            assert (await create(running, guard.tenant_hook("UPDATE"))).status == 201
             await running.step(300)
             assert await state(running) == "Deployed"
             assert [was for _, was in guard.events()] == ["Deploying", "Deploying", "Deployed", "Deployed"]
@@ -164,7 +169,7 @@ def test_while_it_thinks_others_are_answered_and_time_waits(tmp_path: Path) -> N
 
     async def scenario(running: Running) -> None:
         with hooking(think) as guard:
-            assert (await create(running, guard.wish("CREATE", "UPDATE"))).status == 201
+            assert (await create(running, guard.tenant_hook("CREATE", "UPDATE"))).status == 201
             begin = running.site.clock.now()
             stepping = asyncio.ensure_future(running.step(3600))
             assert await asyncio.to_thread(thinking.wait, 20)
@@ -189,7 +194,7 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
             return 200 if reply.json()["items"] == [] else 500
 
         with hooking(look) as guard:
-            assert (await create(running, guard.wish("CREATE"))).status == 201
+            assert (await create(running, guard.tenant_hook("CREATE"))).status == 201
 
     play(tmp_path / "state", scenario)
 
@@ -342,7 +347,7 @@ def test_redirects_come_to_an_end_and_lead_nowhere_else(moving: str) -> None:
 def test_the_number_of_servers_is_bounded(tmp_path: Path) -> None:
     async def scenario(running: Running) -> None:
         with hooking(lambda _: 200) as guard:
-            many = [{**guard.wish("CREATE"), "url": f"{guard.url}/{n}"} for n in range(MOST_CONSULTED + 1)]
+            many = [{**guard.tenant_hook("CREATE"), "url": f"{guard.url}/{n}"} for n in range(MOST_CONSULTED + 1)]
             assert (await create(running, *many)).status == 503
             assert await state(running) == ""
             assert (await create(running, *many[1:])).status == 201

@@ -8,7 +8,7 @@ from typing import Any
 
 from csm_emulator.machine.fabric.fabric import Walk
 from csm_emulator.machine.fabric.ports import Ranges
-from machine.bare import Bare
+from machine.bare_machine import BareMachine
 from service_client import load
 
 ONE, TWO, THREE, FOUR = "x1000c0s0b0n0h0", "x1000c0s0b1n0h0", "x1000c0s0b0n1h0", "x1000c0s0b1n1h0"
@@ -19,7 +19,7 @@ UPLINK, DOWNLINK = "x1000c0r3j9p0", "x1000c0r7j9p0"
 UNPLUGGED = "x3000c0s1b0n0h0"
 
 
-class Network(Bare):
+class Network(BareMachine):
     def __init__(self, path: Path, name: str = "tiny") -> None:
         super().__init__(path, load(name))
         self.fabric = self.machine.fabric

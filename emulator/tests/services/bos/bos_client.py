@@ -27,7 +27,7 @@ class Bos(Service):
         default_headers = {} if body is None else {"content-type": JSON}
         return super().ask(method, path, body, {**default_headers, **(headers or {})})
 
-    def done(self, method: str, path: str, body: Any = None, tenant: str = "") -> Any:
+    def do(self, method: str, path: str, body: Any = None, tenant: str = "") -> Any:
         """The body of the reply, which must be a success."""
         reply = self.ask(method, path, body, {"cray-tenant-name": tenant} if tenant else None)
         assert reply.ok, reply.body
@@ -36,14 +36,14 @@ class Bos(Service):
     def component_of(self, name: str) -> Body:
         return dict(self.get(f"/components/{name}"))
 
-    def word(self, name: str) -> str:
+    def status_of(self, name: str) -> str:
         return str(self.component_of(name)["status"]["status"])
 
     def patch(self, name: str, **fields: Any) -> Body:
-        return dict(self.done("PATCH", f"/components/{name}", fields))
+        return dict(self.do("PATCH", f"/components/{name}", fields))
 
     def options(self, **fields: Any) -> None:
-        self.done("PATCH", "/options", fields)
+        self.do("PATCH", "/options", fields)
 
     def image(self, start: str = "compute") -> Body:
         """An image of IMS, by the beginning of its name."""
@@ -59,19 +59,19 @@ class Bos(Service):
         body: Body = {"boot_sets": {"nodes": self.boot_set(**fields)}}
         if cfs:
             body["cfs"] = {"configuration": cfs}
-        self.done("PUT", f"/sessiontemplates/{name}", body, tenant)
+        self.do("PUT", f"/sessiontemplates/{name}", body, tenant)
 
     def session(self, operation: str = "boot", tenant: str = "", **fields: Any) -> str:
         body = {"template_name": "t", "operation": operation, **fields}
-        return str(self.done("POST", "/sessions", body, tenant)["name"])
+        return str(self.do("POST", "/sessions", body, tenant)["name"])
 
     def session_of(self, name: str, tenant: str = "") -> Body:
-        return dict(self.done("GET", f"/sessions/{name}", tenant=tenant))
+        return dict(self.do("GET", f"/sessions/{name}", tenant=tenant))
 
     def state(self, name: str) -> str:
         return str(self.session_of(name)["status"]["status"])
 
-    def chosen(self, name: str) -> list[str]:
+    def nodes_of(self, name: str) -> list[str]:
         """The nodes of the session."""
         text = self.session_of(name)["components"]
         return text.split(",") if text else []
@@ -80,7 +80,7 @@ class Bos(Service):
         """Steps until the session is complete; the virtual seconds that it took."""
         passed = 0.0
         while self.state(name) != "complete":
-            assert passed < most, self.done("GET", "/components")
+            assert passed < most, self.do("GET", "/components")
             self.step(LOOK)
             passed += LOOK
         return passed
@@ -92,7 +92,7 @@ class Bos(Service):
         return dict(self.get(f"/sessions/{name}/status"))
 
 
-class Beside:
+class StubbedServices:
     """Replaces the replies of some services; every other request goes to the real one."""
 
     def __init__(self, site: Site) -> None:
@@ -104,13 +104,13 @@ class Beside:
     def answer(self, service: str, answer: Callable[[Call], Reply | None]) -> None:
         self._answers[service] = answer
 
-    def away(self, service: str) -> None:
+    def take_down(self, service: str) -> None:
         self.answer(service, lambda _: Reply(503, b"no healthy upstream", "text/plain"))
 
-    def back(self, service: str) -> None:
+    def restore(self, service: str) -> None:
         del self._answers[service]
 
-    def asked(self, service: str, method: str = "", path: str = "") -> list[tuple[str, str, str, Any]]:
+    def requests(self, service: str, method: str = "", path: str = "") -> list[tuple[str, str, str, Any]]:
         return [
             call for call in self.calls if call[0] == service and method in ("", call[1]) and call[2].startswith(path)
         ]

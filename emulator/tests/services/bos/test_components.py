@@ -6,7 +6,7 @@ import pytest
 
 from csm_emulator.state.clock import rfc3339
 from service_client import MOMENT
-from services.bos.bos_client import BLUE, DOWN, LOOK, OTHER, UP, UP_TOO, Beside, Body, Bos
+from services.bos.bos_client import BLUE, DOWN, LOOK, OTHER, UP, UP_TOO, Body, Bos, StubbedServices
 
 NOW = rfc3339(MOMENT, 0)[:-1]
 ARTEFACTS = {"kernel": "s3://boot-images/a/kernel", "kernel_parameters": "quiet", "initrd": "s3://boot-images/a/initrd"}
@@ -74,7 +74,7 @@ def test_enabled_false_alone_filters_nothing(bos: Bos) -> None:
     ],
 )
 def test_parameters_that_are_not_right(bos: Bos, query: str, message: str) -> None:
-    status, detail = bos.refused("GET", f"/components?{query}")
+    status, detail = bos.refusal("GET", f"/components?{query}")
     assert (status, detail[: len(message)]) == (400, message)
 
 
@@ -92,7 +92,7 @@ def test_one_that_is_not_there(bos: Bos) -> None:
 
 def test_what_is_put_is_read_back(bos: Bos) -> None:
     put: Body = {"desired_state": {"boot_artifacts": ARTEFACTS, "configuration": "c"}, "retry_policy": 7}
-    component = bos.done("PUT", "/components/anything", {"id": "ignored", **put})
+    component = bos.do("PUT", "/components/anything", {"id": "ignored", **put})
     assert component == {
         "id": "anything",
         "desired_state": {**put["desired_state"], "last_updated": NOW},
@@ -104,18 +104,18 @@ def test_what_is_put_is_read_back(bos: Bos) -> None:
         **component,
         "status": {"phase": "", "status": "stable", "status_override": ""},
     }
-    bos.done("DELETE", "/components/anything")
+    bos.do("DELETE", "/components/anything")
     assert bos.ask("GET", "/components/anything").status == 404
 
 
 def test_a_put_of_many_replaces_each(bos: Bos) -> None:
-    components = bos.done("PUT", "/components", [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}])
+    components = bos.do("PUT", "/components", [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}])
     assert components == [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}]
     assert "desired_state" not in bos.component_of(UP)
 
 
 def test_a_deleted_node_is_found_again_by_discovery(bos: Bos) -> None:
-    bos.done("DELETE", f"/components/{UP}")
+    bos.do("DELETE", f"/components/{UP}")
     assert bos.ask("GET", f"/components/{UP}").status == 404
     bos.step(299)
     assert bos.ask("GET", f"/components/{UP}").status == 404
@@ -123,14 +123,14 @@ def test_a_deleted_node_is_found_again_by_discovery(bos: Bos) -> None:
     assert bos.component_of(UP)["last_action"]["action"] == "newly_discovered"
 
 
-def test_discovery_asks_hsm_once_in_its_interval(bos: Bos, beside: Beside) -> None:
+def test_discovery_asks_hsm_once_in_its_interval(bos: Bos, beside: StubbedServices) -> None:
     for _ in range(3):
         bos.get("/components")
-    assert beside.asked("smd") == []
+    assert beside.requests("smd") == []
     bos.step(400)
     for _ in range(3):
         bos.get("/components")
-    assert len(beside.asked("smd", "GET", "/hsm/v2/State/Components")) == 1
+    assert len(beside.requests("smd", "GET", "/hsm/v2/State/Components")) == 1
 
 
 def test_a_patch_merges_states_and_artefacts(bos: Bos) -> None:
@@ -142,9 +142,9 @@ def test_a_patch_merges_states_and_artefacts(bos: Bos) -> None:
 
 def test_an_enabled_component_is_on_hold_until_the_first_round(bos: Bos) -> None:
     assert bos.patch(UP, enabled=True)["status"]["status_override"] == "on_hold"
-    assert bos.word(UP) == "on_hold"
+    assert bos.status_of(UP) == "on_hold"
     bos.step(LOOK)
-    assert bos.word(UP) != "on_hold"
+    assert bos.status_of(UP) != "on_hold"
 
 
 def test_a_new_wish_ends_the_session_and_the_counts(bos: Bos) -> None:
@@ -188,9 +188,9 @@ def test_times_are_of_the_last_change(bos: Bos) -> None:
 )
 def test_the_status_in_one_word(bos: Bos, phase: str, action: str, failed: bool, word: str) -> None:
     bos.patch(UP, status={"phase": phase}, last_action={"action": action, "failed": failed})
-    assert bos.word(UP) == word
+    assert bos.status_of(UP) == word
     bos.patch(UP, status={"status_override": "failed"})
-    assert bos.word(UP) == "failed"
+    assert bos.status_of(UP) == "failed"
 
 
 def test_a_node_may_not_report_while_bos_changes_it(bos: Bos) -> None:
@@ -206,30 +206,30 @@ def test_a_node_may_not_report_while_bos_changes_it(bos: Bos) -> None:
 
 
 def test_a_report_to_less_than_a_component(bos: Bos) -> None:
-    bos.done("PUT", "/components/bare", {"enabled": True})
+    bos.do("PUT", "/components/bare", {"enabled": True})
     assert bos.ask("PATCH", "/components/bare", {"actual_state": {"bss_token": "t"}}).status == 500
 
 
 def test_many_are_patched_each_with_its_own(bos: Bos) -> None:
-    components = bos.done("PATCH", "/components", [{"id": UP, "error": "a"}, {"id": DOWN, "error": "b"}])
+    components = bos.do("PATCH", "/components", [{"id": UP, "error": "a"}, {"id": DOWN, "error": "b"}])
     assert [(component["id"], component["error"]) for component in components] == [(UP, "a"), (DOWN, "b")]
     assert bos.component_of(DOWN)["error"] == "b"
 
 
 def test_one_unknown_name_and_nothing_is_patched(bos: Bos) -> None:
     body = [{"id": UP, "error": "a"}, {"id": "missing", "error": "b"}]
-    assert bos.refused("PATCH", "/components", body) == (404, "Component 'missing' does not exist")
+    assert bos.refusal("PATCH", "/components", body) == (404, "Component 'missing' does not exist")
     assert bos.component_of(UP)["error"] == ""
-    components = bos.done("PATCH", "/components?skip_bad_ids=true", body)
+    components = bos.do("PATCH", "/components?skip_bad_ids=true", body)
     assert [component["id"] for component in components] == [UP]
 
 
 def test_many_are_patched_alike(bos: Bos) -> None:
     by_ids = {"patch": {"error": "e"}, "filters": {"ids": ",".join(BLUE), "session": None}}
-    assert [component["id"] for component in bos.done("PATCH", "/components", by_ids)] == list(BLUE)
-    bos.done("PATCH", "/components", {"patch": {"session": "s"}, "filters": {"ids": f"{UP},{OTHER}"}})
+    assert [component["id"] for component in bos.do("PATCH", "/components", by_ids)] == list(BLUE)
+    bos.do("PATCH", "/components", {"patch": {"session": "s"}, "filters": {"ids": f"{UP},{OTHER}"}})
     by_session = {"patch": {"error": "f"}, "filters": {"session": "s"}}
-    assert [component["id"] for component in bos.done("PATCH", "/components", by_session)] == [UP, OTHER]
+    assert [component["id"] for component in bos.do("PATCH", "/components", by_session)] == [UP, OTHER]
     assert bos.component_of(UP)["error"] == bos.component_of(OTHER)["error"] == "f"
     assert bos.component_of(UP_TOO)["error"] == "e"
 
@@ -238,7 +238,7 @@ def test_many_are_patched_alike(bos: Bos) -> None:
     "filters", [{}, {"ids": ""}, {"ids": UP, "session": "s"}, {"ids": None, "session": None}, {"other": "x"}]
 )
 def test_a_filter_is_one_of_two(bos: Bos, filters: dict[str, str]) -> None:
-    status, detail = bos.refused("PATCH", "/components", {"patch": {"error": "e"}, "filters": filters})
+    status, detail = bos.refusal("PATCH", "/components", {"patch": {"error": "e"}, "filters": filters})
     assert status == 400
     assert detail.endswith("is not valid under any of the given schemas")
 
@@ -257,5 +257,5 @@ def test_a_filter_is_one_of_two(bos: Bos, filters: dict[str, str]) -> None:
 )
 def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, message: str) -> None:
     for method in ("PUT", "PATCH"):
-        status, detail = shared_bos.refused(method, f"/components/{UP}", body)
+        status, detail = shared_bos.refusal(method, f"/components/{UP}", body)
         assert (status, detail[: len(message)]) == (400, message)

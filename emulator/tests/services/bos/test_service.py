@@ -29,7 +29,7 @@ def test_options(bos: Bos) -> None:
     options_before = bos.get("/options")
     assert (options_before["polling_frequency"], options_before["component_actual_state_ttl"]) == (15, "4h")
     assert len(options_before) == 20
-    options = bos.done("PATCH", "/options", {"max_boot_wait_time": 60, "strange": "x"})
+    options = bos.do("PATCH", "/options", {"max_boot_wait_time": 60, "strange": "x"})
     assert options == {**options_before, "max_boot_wait_time": 60, "strange": "x"}
     assert bos.get("/options") == {**options_before, "max_boot_wait_time": 60}
     assert Bos(reopen(bos.site)).get("/options")["max_boot_wait_time"] == 60
@@ -47,7 +47,7 @@ def test_options(bos: Bos) -> None:
     ],
 )
 def test_options_that_are_not_right(bos: Bos, body: Any, message: str) -> None:
-    status, detail = bos.refused("PATCH", "/options", body)
+    status, detail = bos.refusal("PATCH", "/options", body)
     assert (status, detail[: len(message)]) == (400, message)
 
 
@@ -110,7 +110,7 @@ def test_bodies_have_to_say_that_they_are_json(shared_bos: Bos, method: str, pat
 
 def test_paths_and_methods_that_are_not_there(bos: Bos) -> None:
     for path in ("/nothing", "/components/", "/sessions/a/b", "/sessions/s/status/x"):
-        assert bos.refused("GET", path)[0] == 404
+        assert bos.refusal("GET", path)[0] == 404
     reply = bos.ask("POST", "/components", {})
     assert (reply.status, reply.json()["title"]) == (405, "Method Not Allowed")
     assert dict(reply.headers)["Allow"] == "GET, HEAD, OPTIONS, PATCH, PUT"
@@ -119,7 +119,7 @@ def test_paths_and_methods_that_are_not_there(bos: Bos) -> None:
 def test_names_in_any_writing(bos: Bos) -> None:
     """Every JSON value comes back unchanged."""
     name = "k\u00f6ln \u2603"
-    assert bos.done("PUT", "/components/k%C3%B6ln%20%E2%98%83", {"error": "\ud800 \U0001f600"})["id"] == name
+    assert bos.do("PUT", "/components/k%C3%B6ln%20%E2%98%83", {"error": "\ud800 \U0001f600"})["id"] == name
     reopened_bos = Bos(reopen(bos.site))
     assert reopened_bos.component_of("k%C3%B6ln%20%E2%98%83")["error"] == "\ud800 \U0001f600"
     text = reopened_bos.ask("GET", "/components/k%C3%B6ln%20%E2%98%83").body

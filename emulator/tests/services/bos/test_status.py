@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from csm_emulator.transport.call import JSON, Call, Reply
-from services.bos.bos_client import DOWN, LOOK, UP, Beside, Bos
+from services.bos.bos_client import DOWN, LOOK, UP, Bos, StubbedServices
 
 RUNS = {"kernel": "k", "kernel_parameters": "p", "initrd": "i"}
 OTHERS = {**RUNS, "kernel_parameters": "other"}
@@ -19,7 +19,7 @@ JUST_STARTED = {"action": "powering_on", "failed": False}
 class Around:
     """PCS and CFS with replies that the test sets."""
 
-    def __init__(self, beside: Beside) -> None:
+    def __init__(self, beside: StubbedServices) -> None:
         self.power: str | None = "on"
         self.error = ""
         self.cfs: dict[str, Any] | None = {"desired_config": "", "configuration_status": "unconfigured"}
@@ -46,7 +46,7 @@ def _told(body: Any) -> Reply:
 
 
 @pytest.fixture
-def around(beside: Beside) -> Around:
+def around(beside: StubbedServices) -> Around:
     return Around(beside)
 
 
@@ -87,9 +87,9 @@ def test_power_and_artefacts(bos: Bos, around: Around, power: str, desired: Any,
 def test_a_node_that_was_just_started_is_waited_for(bos: Bos, around: Around) -> None:
     assert summary(look(bos, RUNS, last_action=JUST_STARTED)) == (True, "powering_on", "power_on_called")
     bos.step(1200 - 2 * LOOK)
-    assert bos.word(UP) == "power_on_called"
+    assert bos.status_of(UP) == "power_on_called"
     bos.step(3 * LOOK)
-    assert bos.word(UP) == "power_off_gracefully_called"
+    assert bos.status_of(UP) == "power_off_gracefully_called"
 
 
 def test_a_node_that_stays_off_is_started_again(bos: Bos, around: Around) -> None:
@@ -150,25 +150,25 @@ def test_an_error_of_pcs_is_a_state_that_is_not_off(bos: Bos, around: Around) ->
 
 
 @pytest.mark.parametrize("service", ["pcs", "cfs"])
-def test_a_service_that_is_away_leaves_things_as_they_are(bos: Bos, beside: Beside, service: str) -> None:
-    beside.away(service)
+def test_a_service_that_is_away_leaves_things_as_they_are(bos: Bos, beside: StubbedServices, service: str) -> None:
+    beside.take_down(service)
     assert summary(look(bos, RUNS)) == (True, "", "on_hold")
     bos.step(10 * LOOK)
-    assert bos.word(UP) == "on_hold"
-    beside.back(service)
+    assert bos.status_of(UP) == "on_hold"
+    beside.restore(service)
     bos.step(LOOK)
-    assert bos.word(UP) != "on_hold"
+    assert bos.status_of(UP) != "on_hold"
 
 
-def test_cfs_that_goes_away_on_the_way_holds_everything_up(bos: Bos, beside: Beside) -> None:
+def test_cfs_that_goes_away_on_the_way_holds_everything_up(bos: Bos, beside: StubbedServices) -> None:
     bos.patch(DOWN, desired_state={"boot_artifacts": RUNS})
     bos.patch(DOWN, enabled=True)
     bos.step(2.0)
-    assert bos.word(DOWN) == "power_on_pending"
-    beside.away("cfs")
+    assert bos.status_of(DOWN) == "power_on_pending"
+    beside.take_down("cfs")
     bos.patch(DOWN, last_action=JUST_STARTED)
     bos.step(20 * LOOK)
-    assert (bos.word(DOWN), bos.component_of(DOWN)["last_action"]["failed"]) == ("power_on_called", False)
+    assert (bos.status_of(DOWN), bos.component_of(DOWN)["last_action"]["failed"]) == ("power_on_called", False)
 
 
 def test_what_ran_is_forgotten_when_the_node_is_off(bos: Bos, around: Around) -> None:

@@ -29,13 +29,13 @@ def test_what_is_put_in_comes_back_by_every_path(bss: Service) -> None:
     reply = bss.ask("POST", "/bootparameters", BOOT)
     assert reply.status == 201
     assert dict(reply.headers)["BSS-Referral-Token"]
-    stored = {**BOOT, "cloud-init": NO_CLOUD_INIT}
-    assert bss.get("/bootparameters?name=x0c0s0b0n0") == [stored]
+    expected = {**BOOT, "cloud-init": NO_CLOUD_INIT}
+    assert bss.get("/bootparameters?name=x0c0s0b0n0") == [expected]
     everything = bss.get("/bootparameters")
     assert everything == [
         {"kernel": "http://k", "cloud-init": NO_CLOUD_INIT},
         {"initrd": "http://i", "cloud-init": NO_CLOUD_INIT},
-        stored,
+        expected,
     ]
     assert bss.get("/dumpstate")["Params"] == everything
 
@@ -50,12 +50,12 @@ def test_a_token_is_new_with_every_put_and_stays_with_a_patch(bss: Service) -> N
 
 def test_what_is_there_is_not_made_again(bss: Service) -> None:
     bss.ask("POST", "/bootparameters", BOOT)
-    assert bss.refused("POST", "/bootparameters", BOOT) == (400, "Bad Request: Already exists: x0c0s0b0n0")
+    assert bss.refusal("POST", "/bootparameters", BOOT) == (400, "Bad Request: Already exists: x0c0s0b0n0")
     missing = {"hosts": ["none"], "params": "p"}
     message = "Not Found: Error looking up none: Key /params/none does not exist"
-    assert bss.refused("PATCH", "/bootparameters", missing) == (404, message)
+    assert bss.refusal("PATCH", "/bootparameters", missing) == (404, message)
     message = "Key none deletion: Key /params/none does not exist"
-    assert bss.refused("DELETE", "/bootparameters", missing) == (400, message)
+    assert bss.refusal("DELETE", "/bootparameters", missing) == (400, message)
 
 
 def test_an_image_that_is_deleted_is_gone_from_its_hosts(bss: Service) -> None:
@@ -67,7 +67,7 @@ def test_an_image_that_is_deleted_is_gone_from_its_hosts(bss: Service) -> None:
 @pytest.mark.parametrize("body", [body for body in GARBAGE if body not in (b"null", b'{"name":"\\ud800","Name":null}')])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_garbage_is_refused_in_the_words_of_go(bss: Service, method: str, body: bytes) -> None:
-    status, detail = bss.refused(method, "/bootparameters", body)
+    status, detail = bss.refusal(method, "/bootparameters", body)
     assert status == 400
     assert detail.startswith("Bad Request: ")
     assert bss.get("/bootparameters") is None

@@ -83,7 +83,7 @@ class Cfs(Service):
         ]
         self.do("PUT", f"/v3/configurations/{name}", {"layers": layers})
 
-    def wish(self, configuration: str, *xnames: str) -> None:
+    def set_desired(self, configuration: str, *xnames: str) -> None:
         for xname in xnames:
             self.do("PATCH", f"/v3/components/{xname}", {"desired_config": configuration, "state": []})
 

@@ -33,7 +33,7 @@ def option(cfs: Cfs, **values: Any) -> None:
 
 def test_a_batch_waits_for_its_window(cfs: Cfs) -> None:
     cfs.step(4)
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(6 + 59)
     assert sessions(cfs) == []
     cfs.step(1)
@@ -51,7 +51,7 @@ def test_a_batch_waits_for_its_window(cfs: Cfs) -> None:
 def test_a_full_batch_goes_at_the_next_round(cfs: Cfs) -> None:
     option(cfs, batch_size=2)
     nodes = cfs.nodes()[:5]
-    cfs.wish("c", *nodes)
+    cfs.set_desired("c", *nodes)
     cfs.step(9)
     assert sessions(cfs) == []
     cfs.step(1)
@@ -61,16 +61,16 @@ def test_a_full_batch_goes_at_the_next_round(cfs: Cfs) -> None:
 
 
 def test_latecomers_join_a_batch_that_has_room(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(30)
-    cfs.wish("c", OTHER)
+    cfs.set_desired("c", OTHER)
     cfs.step(40)
     assert limits(cfs) == [[NODE, OTHER]]
 
 
 def test_nothing_waits_on_an_idle_machine(cfs: Cfs) -> None:
     assert cfs.plans() == []
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     assert cfs.plans() == ["cfs.batcher"]
     cfs.step(70)
     (session,) = sessions(cfs)
@@ -87,8 +87,8 @@ def test_nothing_waits_on_an_idle_machine(cfs: Cfs) -> None:
 def test_only_the_same_work_goes_together(cfs: Cfs) -> None:
     cfs.configure("d", "one")
     half, failed = [node for node in cfs.nodes() if node not in (NODE, OTHER)][:2]
-    cfs.wish("c", NODE, half, failed)
-    cfs.wish("d", OTHER)
+    cfs.set_desired("c", NODE, half, failed)
+    cfs.set_desired("d", OTHER)
     layer = {"clone_url": URL.format("one"), "playbook": "site.yml", "commit": "a" * 40, "session_name": "s"}
     cfs.do("PATCH", f"/v3/components/{half}", {"state_append": layer})
     cfs.do("PATCH", f"/v3/components/{failed}", {"state_append": {**layer, "status": "failed"}, "error_count": 1})
@@ -103,7 +103,7 @@ def test_only_the_same_work_goes_together(cfs: Cfs) -> None:
 
 
 def test_disabled_components_and_a_disabled_batcher_wait(cfs: Cfs) -> None:
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     cfs.do("PATCH", f"/v3/components/{OTHER}", {"enabled": False})
     option(cfs, batcher_disable=True)
     cfs.step(600)
@@ -117,7 +117,7 @@ def test_disabled_components_and_a_disabled_batcher_wait(cfs: Cfs) -> None:
 
 
 def test_tags_that_all_have_are_those_of_the_session(cfs: Cfs) -> None:
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     cfs.do("PATCH", f"/v3/components/{NODE}", {"tags": {"bos_session": "b", "mine": "1", "ours": "2"}})
     cfs.do("PATCH", f"/v3/components/{OTHER}", {"tags": {"bos_session": "b", "ours": "3"}})
     cfs.step(70)
@@ -125,7 +125,7 @@ def test_tags_that_all_have_are_those_of_the_session(cfs: Cfs) -> None:
 
 
 def test_layers_that_a_good_session_left_out_are_skipped(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(70)
     (session,) = sessions(cfs)
     cfs.book.append_state([NODE], cfs.book.layers(session)[0], "applied", session["name"])
@@ -140,7 +140,7 @@ def test_layers_that_a_good_session_left_out_are_skipped(cfs: Cfs) -> None:
 
 
 def test_who_has_got_another_wish_meanwhile_starts_again(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(70)
     cfs.configure("c", "one", "two", commit=NEW)
     cfs.end(cfs.runs.created[0])
@@ -151,7 +151,7 @@ def test_who_has_got_another_wish_meanwhile_starts_again(cfs: Cfs) -> None:
 
 
 def test_failures_outside_of_ansible_count_until_retries_are_used_up(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     for count in (1, 2, 3):
         cfs.step(70)
         assert len(cfs.runs.created) == count
@@ -167,7 +167,7 @@ def test_failures_outside_of_ansible_count_until_retries_are_used_up(cfs: Cfs) -
 
 
 def test_failures_of_ansible_are_its_own_to_report(cfs: Cfs) -> None:
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     cfs.step(70)
     (session,) = sessions(cfs)
     cfs.book.append_state([NODE], cfs.book.layers(session)[0], "failed", session["name"])
@@ -180,7 +180,7 @@ def test_failures_of_ansible_are_its_own_to_report(cfs: Cfs) -> None:
 
 
 def test_a_session_that_ended_somehow_is_a_failure_and_a_deleted_one_is_made_again(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(70)
     cfs.book.change_session(cfs.runs.created[0], status="complete", succeeded="unknown")
     cfs.step(10)
@@ -193,7 +193,7 @@ def test_a_session_that_ended_somehow_is_a_failure_and_a_deleted_one_is_made_aga
 
 
 def test_a_session_that_stays_pending_is_deleted(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(70)
     cfs.step(299)
     assert cfs.runs.deleted == []
@@ -209,7 +209,7 @@ def test_a_session_that_stays_pending_is_deleted(cfs: Cfs) -> None:
 def test_after_twenty_failures_it_holds_back_longer_and_longer(cfs: Cfs) -> None:
     option(cfs, batch_window=0, batch_size=1, session_ttl="")
     cfs.do("PATCH", f"/v3/components/{NODE}", {"retry_policy": -1})
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     moments: list[float] = []
     while len(moments) < 24:
         count_before = len(cfs.runs.created)
@@ -227,16 +227,16 @@ def test_after_twenty_failures_it_holds_back_longer_and_longer(cfs: Cfs) -> None
     cfs.end(good)
     cfs.step(10)
     assert cfs.status(NODE) == "configured"
-    cfs.wish("c", OTHER)
+    cfs.set_desired("c", OTHER)
     cfs.step(10)
     assert limits(cfs)[-1] == [OTHER]
 
 
 def test_its_sessions_survive_a_reopening(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(70)
     name = cfs.runs.created[0]
-    cfs.wish("c", OTHER)
+    cfs.set_desired("c", OTHER)
     cfs.step(30)
     reopened_cfs = cfs.reopened()
     reopened_cfs.end(name, "false")
@@ -247,9 +247,9 @@ def test_its_sessions_survive_a_reopening(cfs: Cfs) -> None:
 
 
 def test_a_restart_loses_batches_and_finds_sessions_again(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(70)
-    cfs.wish("c", OTHER)
+    cfs.set_desired("c", OTHER)
     cfs.step(30)
     cfs.break_("service-restart", "cfs", seconds=25)
     cfs.step(60)
@@ -262,7 +262,7 @@ def test_a_restart_loses_batches_and_finds_sessions_again(cfs: Cfs) -> None:
 
 
 def test_when_the_api_does_not_answer_it_tries_again(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     fault = cfs.break_("server-error", "cfs")
     cfs.step(200)
     assert cfs.runs.created == []
@@ -272,7 +272,7 @@ def test_when_the_api_does_not_answer_it_tries_again(cfs: Cfs) -> None:
 
 
 def test_a_lost_answer_makes_two_sessions(cfs: Cfs) -> None:
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(65)
     fault = cfs.break_("lost-response", "cfs")
     cfs.step(5)
@@ -282,7 +282,7 @@ def test_a_lost_answer_makes_two_sessions(cfs: Cfs) -> None:
 
 
 def test_members_that_cannot_be_looked_at_keep_a_batch(cfs: Cfs) -> None:
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     cfs.step(70)
     cfs.do("PUT", f"/v3/components/{NODE}", {"desired_config": "c"})
     cfs.end(cfs.runs.created[0], "false")
@@ -294,7 +294,7 @@ def test_members_that_cannot_be_looked_at_keep_a_batch(cfs: Cfs) -> None:
 
 
 def test_a_layer_that_cannot_be_compared_is_left(cfs: Cfs) -> None:
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": {"commit": "c"}})
     cfs.step(70)
     for name in cfs.runs.created:
@@ -305,7 +305,7 @@ def test_a_layer_that_cannot_be_compared_is_left(cfs: Cfs) -> None:
 
 def test_a_component_that_cannot_be_shown_stops_it(cfs: Cfs) -> None:
     cfs.do("PUT", "/v3/components/x1", {"desired_config": ""})
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.step(200)
     assert cfs.runs.created == []
     cfs.do("DELETE", "/v3/components/x1")

@@ -94,7 +94,7 @@ def test_errors_are_counted_anew_when_something_new_is_wanted(cfs: Cfs, patch: d
 
 def test_the_status_follows_layers_errors_and_configuration(cfs: Cfs) -> None:
     cfs.configure("c", "one", "two")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     assert cfs.status(NODE) == "pending"
     add = {"state_append": STATE}
     cfs.do("PATCH", f"/v3/components/{NODE}", add)
@@ -117,7 +117,7 @@ def test_the_status_follows_layers_errors_and_configuration(cfs: Cfs) -> None:
 
 def test_a_failed_layer_waits_for_retries_and_the_option_counts_where_no_policy_is(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": {**STATE, "status": "failed"}, "error_count": 1})
     assert cfs.status(NODE) == "pending"
     cfs.do("PATCH", "/v3/options", {"default_batcher_retry_policy": 1})
@@ -150,18 +150,18 @@ def test_a_layer_that_is_sent_unchanged_keeps_its_time(cfs: Cfs) -> None:
 
 def test_lists_are_filtered_by_everything_at_once(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     cfs.do("PATCH", f"/v3/components/{OTHER}", {"enabled": False, "tags": {"a": "b"}})
 
-    def found(query: str) -> list[str]:
+    def ids_of(query: str) -> list[str]:
         return [component["id"] for component in cfs.get(f"/v3/components?{query}")["components"]]
 
-    assert found("status=pending") == [NODE, OTHER]
-    assert found("config_name=c&enabled=false") == [OTHER]
-    assert found("tags=a=b") == [OTHER]
-    assert found(f"ids={NODE},{OTHER},x1&enabled=True") == [NODE]
-    assert found("status=configured") == []
-    assert len(found("status=unconfigured")) == len(cfs.nodes()) - 2
+    assert ids_of("status=pending") == [NODE, OTHER]
+    assert ids_of("config_name=c&enabled=false") == [OTHER]
+    assert ids_of("tags=a=b") == [OTHER]
+    assert ids_of(f"ids={NODE},{OTHER},x1&enabled=True") == [NODE]
+    assert ids_of("status=configured") == []
+    assert len(ids_of("status=unconfigured")) == len(cfs.nodes()) - 2
     assert cfs.problem("GET", "/v3/components?tags=a") == (400, "Error parsing the tags provided.", "")
 
 
@@ -278,7 +278,7 @@ def test_names_that_no_database_takes(cfs: Cfs) -> None:
 
 def test_everything_is_there_after_a_restart(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": STATE})
     cfs.do("DELETE", f"/v3/components/{OTHER}")
     component_before = cfs.get(f"/v3/components/{NODE}?state_details=true&config_details=true")

@@ -36,7 +36,7 @@ def test_a_branch_becomes_its_commit_and_is_read_back_as_it_was_answered(cfs: Cf
 
 def test_a_patch_looks_at_the_branches_again(cfs: Cfs) -> None:
     put(cfs, ONE, TWO, additional_inventory={"clone_url": URL.format("two"), "branch": "main"})
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.branches["cray", "one", "main"] = NEW
     cfs.step(60)
     changed = cfs.do("PATCH", "/v3/configurations/c")
@@ -130,11 +130,11 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
 
 def test_a_desired_configuration_cannot_be_deleted(cfs: Cfs) -> None:
     put(cfs, TWO)
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     problem = (400, "Configuration is in use.", "Configuration c is referenced by the desired state of some components")
     assert cfs.problem("DELETE", "/v3/configurations/c") == problem
     assert cfs.problem("DELETE", "/v2/configurations/c") == problem
-    cfs.wish("", NODE)
+    cfs.set_desired("", NODE)
     assert cfs.say("DELETE", "/v3/configurations/c").status == 204
     assert cfs.problem("DELETE", "/v3/configurations/c") == (
         404,
@@ -147,7 +147,7 @@ def test_a_desired_configuration_cannot_be_deleted(cfs: Cfs) -> None:
 def test_pages_and_what_is_in_use(cfs: Cfs) -> None:
     for name in ("c", "a", "b"):
         cfs.configure(name, "one")
-    cfs.wish("a", NODE)
+    cfs.set_desired("a", NODE)
     first = cfs.get("/v3/configurations?limit=2")
     assert [configuration["name"] for configuration in first["configurations"]] == ["a", "b"]
     assert first["next"] == {"in_use": None, "limit": 2, "after_id": "b"}

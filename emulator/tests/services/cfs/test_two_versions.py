@@ -41,7 +41,7 @@ def test_a_component_of_version_2(cfs: Cfs) -> None:
 
 def test_the_details_of_version_2(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     assert cfs.get(f"/v2/components/{NODE}?configDetails=true")["desiredState"] == [
         {"cloneUrl": URL.format("one"), "playbook": "site.yml", "commit": OLD}
     ]
@@ -101,7 +101,7 @@ def test_a_configuration_of_version_2(cfs: Cfs) -> None:
 
 def test_the_default_playbook_counts_for_layers_of_version_2(cfs: Cfs) -> None:
     cfs.do("PUT", "/v2/configurations/c", {"layers": [{"cloneUrl": URL.format("one"), "commit": OLD}]})
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     assert cfs.status(NODE) == "pending"
     layer = {"clone_url": URL.format("one"), "playbook": "site.yml", "commit": OLD, "session_name": "s"}
     cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": layer})

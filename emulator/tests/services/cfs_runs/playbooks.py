@@ -77,7 +77,7 @@ def counts(lines: Sequence[str]) -> dict[str, dict[str, int]]:
     return {host.strip(): {key: int(value) for key, value in _COUNTS.findall(figures)} for host, _, figures in rows}
 
 
-def counted(lines: Sequence[str]) -> dict[str, dict[str, int]]:
+def count_task_lines(lines: Sequence[str]) -> dict[str, dict[str, int]]:
     """The same numbers, counted in the lines of the tasks; for playbooks without loops and rescues."""
     result: dict[str, dict[str, int]] = {}
 

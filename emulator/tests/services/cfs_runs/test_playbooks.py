@@ -7,7 +7,7 @@ import pytest
 from csm_emulator.services.cfs.ansible.hosts import Inventory, choose
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
 from csm_emulator.services.cfs.ansible.run_state import Course, Options
-from services.cfs_runs.playbooks import counted, counts, log, run, tasks, text
+from services.cfs_runs.playbooks import count_task_lines, counts, log, run, tasks, text
 
 
 def error(playbook: str, more: dict[str, str] | None = None) -> str:
@@ -69,7 +69,7 @@ def test_the_recap_agrees_with_the_lines() -> None:
     results = {
         host: {key: value for key, value in mine.items() if key != "rescued"} for host, mine in counts(lines).items()
     }
-    assert results == counted(lines)
+    assert results == count_task_lines(lines)
     assert results["x1"]["failed"] == 1
     assert results["x2"]["failed"] == 0
     assert results["x3"]["unreachable"] == 1

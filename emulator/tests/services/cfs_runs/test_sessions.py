@@ -9,7 +9,7 @@ import pytest
 from csm_emulator.site import Site
 from service_client import MOMENT, Spy
 from services.cfs_runs.lab import NODE, OFF, OTHER, PLAYBOOK, THIRD, URL, Lab
-from services.cfs_runs.playbooks import counted, counts
+from services.cfs_runs.playbooks import count_task_lines, counts
 
 BREAKS = "- hosts: all\n  tasks:\n    - name: Break\n      command: /bin/false\n"
 
@@ -92,8 +92,8 @@ def test_what_the_containers_say(lab: Lab) -> None:
         f"Running site.yml from repo {URL.format('one')}",
     ]
     assert lines[-1] == "All playbooks completed successfully"
-    recap = {host: {key: mine[key] for key in counted(lines)[host]} for host, mine in counts(lines).items()}
-    assert recap == counted(lines)
+    recap = {host: {key: mine[key] for key in count_task_lines(lines)[host]} for host, mine in counts(lines).items()}
+    assert recap == count_task_lines(lines)
     assert set(recap) == {NODE, OTHER}
 
 

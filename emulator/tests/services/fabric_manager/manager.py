@@ -28,7 +28,7 @@ class Manager(Service):
         assert reply.status == 200, reply.body
         return reply.json()
 
-    def says_no(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    def refusal(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and message of the error."""
         reply = self.ask(method, path, body)
         refusal = reply.json()

@@ -17,14 +17,14 @@ FILE = SPECS / "slingshot-fabric-manager.RECONSTRUCTED.openapi.yaml"
 pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE}")
 
 
-def described() -> dict[str, Any]:
+def description() -> dict[str, Any]:
     description: dict[str, Any] = yaml.safe_load(FILE.read_text())
     return description
 
 
 def validator(name: str) -> Draft202012Validator:
     """A validator of one schema, which allows only the properties of the schema and of the envelope."""
-    schemas = described()["components"]["schemas"]
+    schemas = description()["components"]["schemas"]
     for schema in schemas.values():
         for part in schema.pop("allOf", ()):
             schema["properties"] = {**schemas[part["$ref"].rpartition("/")[2]]["properties"], **schema["properties"]}
@@ -35,7 +35,7 @@ def validator(name: str) -> Draft202012Validator:
 def test_every_operation_is_there(manager: Manager) -> None:
     router = Router(manager.site.services["fabric-manager"].routes)
     count = 0
-    for path, item in described()["paths"].items():
+    for path, item in description()["paths"].items():
         for method in {"get", "post", "patch", "delete"} & set(item):
             count += 1
             assert method.upper() in router.find(path)[0], f"{method} {path}"

@@ -130,12 +130,12 @@ def policies() -> list[str]:
     ],
 )
 def test_what_is_not_there(shared_manager: Manager, path: str) -> None:
-    assert shared_manager.says_no("GET", path) == (404, f"Service not found: {path}")
+    assert shared_manager.refusal("GET", path) == (404, f"Service not found: {path}")
 
 
 def test_a_method_that_is_not_there(manager: Manager) -> None:
-    assert manager.says_no("DELETE", "/fabric/switches/x1000c0r3b0") == (405, "Action not supported: DELETE")
-    assert manager.says_no("PUT", "/fabric/vlans") == (405, "Action not supported: PUT")
+    assert manager.refusal("DELETE", "/fabric/switches/x1000c0r3b0") == (405, "Action not supported: DELETE")
+    assert manager.refusal("PUT", "/fabric/vlans") == (405, "Action not supported: PUT")
 
 
 def test_a_name_is_taken_once(manager: Manager) -> None:
@@ -151,7 +151,7 @@ def test_a_name_is_taken_once(manager: Manager) -> None:
     }
     for path, body in bodies.items():
         documents_before = manager.get(path)
-        status, message = manager.says_no("POST", path, body)
+        status, message = manager.refusal("POST", path, body)
         assert status == 409
         assert message.startswith(f"Service already started: {path}/")
         assert manager.get(path) == documents_before
@@ -209,7 +209,7 @@ def _wrapping(document: dict[str, Any]) -> dict[str, Any]:
 )
 def test_wrong_fields_are_refused_and_make_nothing(shared_manager: Manager, path: str, body: Any) -> None:
     documents_before = shared_manager.get(path)
-    status, message = shared_manager.says_no("POST", path, body)
+    status, message = shared_manager.refusal("POST", path, body)
     assert status == 400
     assert message
     assert shared_manager.get(path) == documents_before
@@ -251,10 +251,10 @@ def test_jobs_get_a_token_and_give_steps_back(manager: Manager) -> None:
         "1": {},
     }
     assert manager.send("PATCH", link, {"jobSteps": {"0": None, "9": None}})["jobSteps"] == {"1": {}}
-    assert manager.says_no("PATCH", link, {"jobSteps": []})[0] == 400
+    assert manager.refusal("PATCH", link, {"jobSteps": []})[0] == 400
     assert manager.get("/fabric/collectives/jobs")["documentLinks"] == [link]
     manager.send("DELETE", link)
-    assert manager.says_no("DELETE", link)[0] == 404
+    assert manager.refusal("DELETE", link)[0] == 404
 
 
 def test_port_sets_tell_what_the_switches_do(manager: Manager) -> None:
@@ -267,4 +267,4 @@ def test_port_sets_tell_what_the_switches_do(manager: Manager) -> None:
     ports = manager.get("/port-sets/edge-ports/status")["ports"]
     off = {port["xname"] for port in ports if not port["status"]["enable"]}
     assert off == {edge[0], *(port for port in edge if port.startswith("x1000c0r7"))}
-    assert manager.says_no("GET", "/port-sets/other/status")[0] == 404
+    assert manager.refusal("GET", "/port-sets/other/status")[0] == 404

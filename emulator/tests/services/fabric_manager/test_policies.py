@@ -144,7 +144,7 @@ def test_a_policy_may_be_there_twice(manager: Manager) -> None:
 def test_a_policy_that_is_not_there_is_refused(manager: Manager) -> None:
     links_before = manager.links(ONE)
     for link in (f"{POLICIES}/missing", "cassini-policy", "", f"{POLICIES}/"):
-        status, message = manager.says_no(
+        status, message = manager.refusal(
             "PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": [*links_before, link]}
         )
         assert (status, message) == (400, f"portPolicyLinks: no port policy {link}")
@@ -154,22 +154,22 @@ def test_a_policy_that_is_not_there_is_refused(manager: Manager) -> None:
 def test_what_is_in_use_is_not_deleted(manager: Manager) -> None:
     blue = manager.make_vlan(2, "blue")
     manager.give(ONE, blue)
-    assert manager.says_no("DELETE", blue) == (400, f"{blue} is in use by /fabric/ports/{manager.port(ONE)}")
-    assert manager.says_no("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
-    assert manager.says_no("DELETE", f"{POLICIES}/fabric-policy")[0] == 400
-    assert manager.says_no("DELETE", "/fabric/vlans/2") == (400, f"/fabric/vlans/2 is in use by {blue}")
-    assert manager.says_no("DELETE", "/fabric/vlans/1")[0] == 400
+    assert manager.refusal("DELETE", blue) == (400, f"{blue} is in use by /fabric/ports/{manager.port(ONE)}")
+    assert manager.refusal("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
+    assert manager.refusal("DELETE", f"{POLICIES}/fabric-policy")[0] == 400
+    assert manager.refusal("DELETE", "/fabric/vlans/2") == (400, f"/fabric/vlans/2 is in use by {blue}")
+    assert manager.refusal("DELETE", "/fabric/vlans/1")[0] == 400
     manager.send("DELETE", f"{POLICIES}/edge-policy")
     for vlan, references in ((5, {"nativeVlanId": "/fabric/vlans/5"}), (6, {"allowedVlans": ["/fabric/vlans/6"]})):
         manager.send("POST", "/fabric/vlans", {"id": vlan})
         manager.send("POST", POLICIES, {"documentSelfLink": f"only-{vlan}", **references})
-        assert manager.says_no("DELETE", f"/fabric/vlans/{vlan}")[0] == 400
+        assert manager.refusal("DELETE", f"/fabric/vlans/{vlan}")[0] == 400
 
 
 def test_a_policy_of_the_first_day_can_be_deleted_once_no_port_has_it(manager: Manager) -> None:
     ports = manager.get("/port-sets/edge-ports")["ports"]
     for port in ports:
-        assert manager.says_no("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
+        assert manager.refusal("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
         manager.send("PATCH", f"/fabric/ports/{port}", {"portPolicyLinks": [f"{POLICIES}/edge-policy"]})
     manager.send("DELETE", f"{POLICIES}/cassini-policy")
 
@@ -177,8 +177,8 @@ def test_a_policy_of_the_first_day_can_be_deleted_once_no_port_has_it(manager: M
 def test_no_more_vlans_than_a_switch_holds(manager: Manager) -> None:
     for vlan in range(2, 257):
         manager.send("POST", "/fabric/vlans", {"id": vlan, "name": f"v{vlan}", "status": "ONLINE"})
-    assert manager.says_no("POST", "/fabric/vlans", {"id": 4000}) == (400, "No more than 256 VLANs")
-    assert manager.says_no("POST", "/fabric/vlans", {"id": 5})[0] == 409
+    assert manager.refusal("POST", "/fabric/vlans", {"id": 4000}) == (400, "No more than 256 VLANs")
+    assert manager.refusal("POST", "/fabric/vlans", {"id": 5})[0] == 409
     manager.send("DELETE", "/fabric/vlans/77")
     manager.send("POST", "/fabric/vlans", {"id": 4000})
 

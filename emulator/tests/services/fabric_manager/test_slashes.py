@@ -22,5 +22,5 @@ def test_a_policy_made_through_a_doubled_slash_is_one_policy(manager: Manager) -
 
 
 def test_an_unknown_path_and_a_wrong_method_are_refused_as_without(shared_manager: Manager) -> None:
-    assert shared_manager.says_no("GET", "//fabric//nothing")[0] == 404
-    assert shared_manager.says_no("PUT", "//fabric/switches") == shared_manager.says_no("PUT", "/fabric/switches")
+    assert shared_manager.refusal("GET", "//fabric//nothing")[0] == 404
+    assert shared_manager.refusal("PUT", "//fabric/switches") == shared_manager.refusal("PUT", "/fabric/switches")

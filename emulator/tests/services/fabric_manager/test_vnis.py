@@ -62,7 +62,7 @@ def test_a_task_is_forgotten_after_a_day(manager: Manager) -> None:
     task = manager.make_block("blue", ["2000-2002"], ONE)
     manager.step(90_000)
     manager.make_block("green", ["3000-3002"], TWO)
-    assert manager.says_no("GET", task)[0] == 404
+    assert manager.refusal("GET", task)[0] == 404
 
 
 def test_deleting_a_block_lets_its_ports_go(manager: Manager) -> None:
@@ -157,7 +157,7 @@ def test_partitions_get_as_many_vnis_as_they_ask_for(manager: Manager) -> None:
     ]
     assert ranges == [["1024-1073"], ["1200-1249"], ["1074-1099"], ["1250-1250"]]
     assert manager.get(f"{PARTITIONS}/taken")["vniCount"] == 100
-    status, message = manager.says_no("POST", PARTITIONS, {"partitionName": "big", "vniCount": 65000})
+    status, message = manager.refusal("POST", PARTITIONS, {"partitionName": "big", "vniCount": 65000})
     assert (status, message) == (400, "vniCount: no 65000 VNIs in a row are free")
 
 
@@ -188,14 +188,14 @@ def test_partitions_get_as_many_vnis_as_they_ask_for(manager: Manager) -> None:
 )
 def test_partitions_that_are_refused(manager: Manager, body: dict[str, Any]) -> None:
     manager.send("POST", PARTITIONS, {"partitionName": "taken", "vniRanges": ["2000-2099"]})
-    assert manager.says_no("POST", PARTITIONS, body)[0] == 400
+    assert manager.refusal("POST", PARTITIONS, body)[0] == 400
     assert manager.get(PARTITIONS)["documentCount"] == 1
 
 
 def test_only_edge_ports_have_addresses_for_vnis(manager: Manager) -> None:
     dfa = manager.fabric.plan.ports[UPLINK].dfa
     body = {"partitionName": "p", "vniCount": 5, "edgePortDFAs": [dfa]}
-    assert manager.says_no("POST", PARTITIONS, body)[1] == f"edgePortDFAs: no edge port has the address {dfa}"
+    assert manager.refusal("POST", PARTITIONS, body)[1] == f"edgePortDFAs: no edge port has the address {dfa}"
 
 
 def test_a_partition_changes_as_the_public_operator_does_it(manager: Manager) -> None:
@@ -229,14 +229,14 @@ def test_changes_of_partitions_that_are_refused(manager: Manager) -> None:
         {"edgePortDFAs": [7]},
         {"edgePortDFAs": [7], "vniCount": 100},
     ):
-        assert manager.says_no("PATCH", link, body)[0] == 400, body
+        assert manager.refusal("PATCH", link, body)[0] == 400, body
     assert manager.get(link) == document_before
     assert manager.send("PATCH", link, {"vniRanges": ["1999-2100"]})["vniRanges"] == ["1999-2100"]
 
 
 def test_a_partition_with_blocks_is_not_deleted(manager: Manager) -> None:
     manager.make_block("blue", ["2000-2099"], ONE)
-    assert manager.says_no("DELETE", f"{PARTITIONS}/blue")[1] == f"{PARTITIONS}/blue is in use by {BLOCKS}/blue-block"
+    assert manager.refusal("DELETE", f"{PARTITIONS}/blue")[1] == f"{PARTITIONS}/blue is in use by {BLOCKS}/blue-block"
 
 
 def test_blocks_stay_within_their_partition(manager: Manager) -> None:
@@ -250,7 +250,7 @@ def test_blocks_stay_within_their_partition(manager: Manager) -> None:
         {"vniBlockName": "b", "partitionName": "blue", "portDFAs": [manager.dfa(TWO)]},
         {"vniBlockName": "b", "partitionName": "blue", "portDFAs": [True]},
     ):
-        assert manager.says_no("POST", BLOCKS, body)[0] == 400, body
-    assert manager.says_no("PATCH", f"{BLOCKS}/blue-block", {"portDFAs": [manager.dfa(TWO)]})[0] == 400
-    assert manager.says_no("PATCH", f"{BLOCKS}/missing", {"portDFAs": []})[0] == 404
+        assert manager.refusal("POST", BLOCKS, body)[0] == 400, body
+    assert manager.refusal("PATCH", f"{BLOCKS}/blue-block", {"portDFAs": [manager.dfa(TWO)]})[0] == 400
+    assert manager.refusal("PATCH", f"{BLOCKS}/missing", {"portDFAs": []})[0] == 404
     assert manager.get(BLOCKS)["documentCount"] == 1

@@ -199,11 +199,11 @@ def test_siblings_wait_and_a_second_action_too(fas: Service) -> None:
     fas.step(10.0)
     waiting = fas.get(f"/actions/{second}/status")
     assert (waiting["state"], waiting["blockedBy"]) == ("blocked", [first])
-    assert fas.refused("DELETE", f"/actions/{first}") == (400, "cannot delete a currently running action")
+    assert fas.refusal("DELETE", f"/actions/{first}") == (400, "cannot delete a currently running action")
     fas.step(300.0)
     assert (state(fas, first), state(fas, second)) == ("completed", "completed")
     assert fas.ask("DELETE", f"/actions/{first}").status == 204
-    assert fas.refused("GET", f"/actions/{first}") == (404, f"Key /actions/{first} does not exist")
+    assert fas.refusal("GET", f"/actions/{first}") == (404, f"Key /actions/{first} does not exist")
 
 
 def test_an_action_can_be_aborted(fas: Service) -> None:
@@ -233,7 +233,7 @@ def test_an_action_can_be_aborted(fas: Service) -> None:
     ],
 )
 def test_what_cannot_be_asked_for(fas: Service, body: Any, detail: str) -> None:
-    assert fas.refused("POST", "/actions", body) == (400, detail)
+    assert fas.refusal("POST", "/actions", body) == (400, detail)
     assert fas.get("/actions") == {"actions": []}
 
 

@@ -89,8 +89,8 @@ def test_with_a_software_id_less_is_needed(fas: Service) -> None:
     ],
 )
 def test_an_image_that_is_not_there(fas: Service, image: str, refusal: tuple[int, str]) -> None:
-    assert fas.refused("GET", f"/images/{image}") == refusal
-    assert fas.refused("DELETE", f"/images/{image}") == refusal
+    assert fas.refusal("GET", f"/images/{image}") == refusal
+    assert fas.refusal("DELETE", f"/images/{image}") == refusal
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_the_loader(fas: Service) -> None:
     assert fas.get("/loader") == {"loaderStatus": "ready"}
     run = fas.ask("POST", "/loader/nexus").json()["loaderRunID"]
     assert fas.get("/loader") == {"loaderStatus": "busy", "loaderRunList": [{"loaderRunID": run}]}
-    assert fas.refused("POST", "/loader/nexus") == (429, "Loader busy, try again later")
+    assert fas.refusal("POST", "/loader/nexus") == (429, "Loader busy, try again later")
     assert fas.get(f"/loader/{run}") == {}
     fas.step(30.0)
     assert fas.get(f"/loader/{run}")["loaderRunOutput"][-1] == "INFO Number of Updates: 0"
     assert fas.ask("DELETE", f"/loader/{run}").status == 204
-    assert fas.refused("GET", f"/loader/{run}")[1] == f"open /fw/loaderlogs/{run}: no such file or directory"
+    assert fas.refusal("GET", f"/loader/{run}")[1] == f"open /fw/loaderlogs/{run}: no such file or directory"
 
 
 def upload(fas: Service, name: str) -> int:
@@ -138,7 +138,7 @@ def upload(fas: Service, name: str) -> int:
 
 
 def test_uploads(fas: Service) -> None:
-    assert fas.refused("POST", "/loader", b"x") == (400, "request Content-Type isn't multipart/form-data")
+    assert fas.refusal("POST", "/loader", b"x") == (400, "request Content-Type isn't multipart/form-data")
     assert upload(fas, "firmware.txt") == 415
     assert upload(fas, "firmware.RPM") == 200
     assert upload(fas, "firmware.zip") == 429

@@ -150,7 +150,7 @@ def test_states_are_told_as_asked(hbtd: Service) -> None:
     reply = hbtd.ask("POST", "/hbstates", {"XNames": ["x1c0s0b0n0", "other", ""]})
     assert [state["Heartbeating"] for state in reply.json()["HBStates"]] == [True, False, False]
     assert hbtd.ask("POST", "/hbstates", {"XNames": []}).json() == {"HBStates": None}
-    assert hbtd.refused("POST", "/hbstates", {"XNames": "x"}) == (400, "Error unmarshalling inbound request")
+    assert hbtd.refusal("POST", "/hbstates", {"XNames": "x"}) == (400, "Error unmarshalling inbound request")
 
 
 def test_a_name_that_is_none_does_not_keep_hsm_from_hearing_of_others(hbtd: Service, spy: Spy) -> None:

@@ -29,7 +29,7 @@ def test_values_come_back_as_go_prints_them(hbtd: Service) -> None:
 
 def test_all_complaints_stand_together_and_nothing_is_changed(hbtd: Service) -> None:
     rejected = {"Debug": "-1", "Nosm": "maybe", "Use_telemetry": "maybe", "Telemetry_host": "a:b:c", "Errtime": "5"}
-    status, detail = hbtd.refused("PATCH", "/params", rejected | {"Port": "1", "Sm_retries": "4294967296"})
+    status, detail = hbtd.refusal("PATCH", "/params", rejected | {"Port": "1", "Sm_retries": "4294967296"})
     assert status == 400
     assert detail == (
         "Parameter 'debug' with illegal value '-1'; "
@@ -52,7 +52,7 @@ def test_all_complaints_stand_together_and_nothing_is_changed(hbtd: Service) -> 
     ],
 )
 def test_numbers_have_to_be_text(hbtd: Service, body: object, detail: str) -> None:
-    assert hbtd.refused("PATCH", "/params", body) == (400, detail)
+    assert hbtd.refusal("PATCH", "/params", body) == (400, detail)
 
 
 def test_errtime_decides_who_is_dead(hbtd: Service) -> None:

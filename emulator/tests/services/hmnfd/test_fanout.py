@@ -125,4 +125,4 @@ def test_a_change_in_hsm_reaches_the_subscriber(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [{"State": 5}, {"Components": "x"}, {"Enabled": "no"}])
 def test_a_change_that_cannot_be_read_is_hmnfds_own_fault(hmnfd: Service, body: dict[str, Any]) -> None:
-    assert hmnfd.refused("POST", "/v2/scn", body) == (500, "Error unmarshalling SCN JSON")
+    assert hmnfd.refusal("POST", "/v2/scn", body) == (500, "Error unmarshalling SCN JSON")

@@ -48,7 +48,7 @@ def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
             "Url": "http://host/path",
         }
     ]
-    assert hmnfd.refused("POST", "/v1/subscribe", expected)[1] == "Subscription exists, cannot modify in POST operation"
+    assert hmnfd.refusal("POST", "/v1/subscribe", expected)[1] == "Subscription exists, cannot modify in POST operation"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
     ],
 )
 def test_what_is_wrong_with_it_is_said(hmnfd: Service, change: dict[str, object], detail: str) -> None:
-    assert hmnfd.refused("POST", "/v1/subscribe", OLD | change) == (400, detail)
+    assert hmnfd.refusal("POST", "/v1/subscribe", OLD | change) == (400, detail)
     assert listed(hmnfd) == []
 
 
@@ -91,16 +91,16 @@ def test_the_old_form_is_deleted_by_subscriber_and_url(hmnfd: Service) -> None:
 
 def test_the_new_form_by_node_and_agent(hmnfd: Service) -> None:
     assert hmnfd.ask("POST", AGENT, NEW).status == 200
-    assert hmnfd.refused("POST", AGENT, NEW)[1] == "Subscription exists, cannot modify in POST operation"
+    assert hmnfd.refusal("POST", AGENT, NEW)[1] == "Subscription exists, cannot modify in POST operation"
     assert hmnfd.ask("POST", f"/v2/subscriptions/{NODE}/agents/other", NEW).status == 200
     assert hmnfd.ask("PATCH", AGENT, NEW | {"States": ["Off"]}).status == 204
     subscriptions = hmnfd.get(f"/v2/subscriptions/{NODE.upper()}")["SubscriptionList"]
     assert {one["SubscriberAgent"]: one["States"] for one in subscriptions} == {"agent": ["off"], "other": ["ready"]}
     assert hmnfd.ask("DELETE", AGENT).status == 204
-    assert hmnfd.refused("DELETE", AGENT) == (400, "No matching subscription for DELETE")
+    assert hmnfd.refusal("DELETE", AGENT) == (400, "No matching subscription for DELETE")
     assert hmnfd.ask("DELETE", f"/v2/subscriptions/{NODE}/agents").status == 204
     assert listed(hmnfd) == []
-    assert hmnfd.refused("GET", "/v2/subscriptions/rubbish") == (400, "Invalid XName in URL path")
+    assert hmnfd.refusal("GET", "/v2/subscriptions/rubbish") == (400, "Invalid XName in URL path")
 
 
 @pytest.mark.parametrize(
@@ -158,15 +158,15 @@ def test_parameters(hmnfd: Service) -> None:
     assert hmnfd.ask("PATCH", "/v1/params", {"scn_max_cache": 7, "SM_url": "http://x"}).status == 200
     params = hmnfd.get("/v2/params")
     assert (params["Scn_max_cache"], params["SM_url"]) == (7, "http://x")
-    assert hmnfd.refused("PATCH", "/v1/params", {"Port": 1, "Scn_in_url": "u", "Debug": 9}) == (
+    assert hmnfd.refusal("PATCH", "/v1/params", {"Port": 1, "Scn_in_url": "u", "Debug": 9}) == (
         400,
         "Parameter 'port' can't be changed in PATCH operation; "
         "Parameter 'scn_in_url' can't be changed in PATCH operation; ",
     )
     assert hmnfd.get("/v1/params")["Debug"] == 0
-    assert hmnfd.refused("PATCH", "/v1/params", {"DEBUG": "1", "sm_url": 5}) == (
+    assert hmnfd.refusal("PATCH", "/v1/params", {"DEBUG": "1", "sm_url": 5}) == (
         400,
         "Invalid data type in Debug field. Invalid data type in SM_url field. ",
     )
-    assert hmnfd.refused("PATCH", "/v1/params", {"Scn_backoff": "1"}) == (400, "")
-    assert hmnfd.refused("PATCH", "/v1/params", b"{") == (400, "unexpected end of JSON input")
+    assert hmnfd.refusal("PATCH", "/v1/params", {"Scn_backoff": "1"}) == (400, "")
+    assert hmnfd.refusal("PATCH", "/v1/params", b"{") == (400, "unexpected end of JSON input")

@@ -90,7 +90,7 @@ def test_a_link_is_set_once(ims: Ims) -> None:
     assert ims.do("PATCH", f"/v3/images/{image}", {"link": link})["link"] == link
     assert ims.do("PATCH", f"/v2/images/{image}", {"link": link})["link"] == link
     second_manifest = ims.new_manifest("two")
-    assert ims.refused("PATCH", f"/v3/images/{image}", {"arch": "aarch64", "link": second_manifest})[0] == 409
+    assert ims.refusal("PATCH", f"/v3/images/{image}", {"arch": "aarch64", "link": second_manifest})[0] == 409
     assert ims.get(f"/v3/images/{image}")["link"] == link
     assert ims.get(f"/v3/images/{image}")["arch"] == "aarch64", "what stood before the link has come about"
 
@@ -98,7 +98,7 @@ def test_a_link_is_set_once(ims: Ims) -> None:
 def test_a_link_belongs_to_one(ims: Ims) -> None:
     link = ims.new_manifest("one")
     owner = new(ims, link=link)["id"]
-    status, detail = ims.refused("POST", "/v3/images", {"name": "b", "link": link})
+    status, detail = ims.refusal("POST", "/v3/images", {"name": "b", "link": link})
     assert status == 422
     assert detail.startswith(f"The link path {link['path']} matches the link path for the IMS image record {owner}. ")
 
@@ -137,7 +137,7 @@ MALFORMED = "The image's manifest.json is malformed. "
 )  # fmt: skip
 def test_a_manifest_is_looked_at(shared_ims: Ims, manifest: Any, status: int, detail: str) -> None:
     link = shared_ims.new_manifest("bad", manifest)
-    refused = shared_ims.refused("POST", "/v3/images", {"name": "a", "link": link})
+    refused = shared_ims.refusal("POST", "/v3/images", {"name": "a", "link": link})
     assert (refused[0], refused[1][: len(detail)]) == (status, detail)
 
 
@@ -166,7 +166,7 @@ def test_v2_deletes_for_good(ims: Ims) -> None:
     image = ims.image()
     paths = [image["link"]["path"], *(one["link"]["path"] for one in ims.manifest(image["id"])["artifacts"])]
     ims.do("DELETE", f"/v2/images/{image['id']}", status=204)
-    assert ims.refused("GET", f"/v3/images/{image['id']}") == (404, UNKNOWN)
+    assert ims.refusal("GET", f"/v3/images/{image['id']}") == (404, UNKNOWN)
     assert [path for path in paths if ims.find(path) is not None] == []
     assert ims.get("/v3/deleted/images") == []
 
@@ -204,7 +204,7 @@ def test_v3_puts_an_image_away_and_brings_it_back(ims: Ims) -> None:
     image = ims.get(path)
     ims.step(60)
     ims.do("DELETE", path, status=204)
-    assert ims.refused("GET", path) == (404, UNKNOWN)
+    assert ims.refusal("GET", path) == (404, UNKNOWN)
     assert ims.find(image["link"]["path"]) is None
     deleted = ims.get(f"/v3/deleted/images/{image['id']}")
     assert ims.get("/v3/deleted/images") == [deleted]
@@ -258,7 +258,7 @@ def test_the_deleted_go_for_good(ims: Ims) -> None:
     ims.do("DELETE", "/v3/images", status=204)
     ims.do("DELETE", f"/v3/deleted/images/{one['id']}", status=204)
     assert ims.find(f"s3://boot-images/deleted/{one['id']}/rootfs") is None
-    assert ims.refused("GET", f"/v3/deleted/images/{one['id']}") == (404, UNKNOWN)
+    assert ims.refusal("GET", f"/v3/deleted/images/{one['id']}") == (404, UNKNOWN)
     ims.do("DELETE", "/v3/deleted/images", status=204)
     assert ims.get("/v3/deleted/images") == []
     assert [image for image in other_images if ims.find(f"s3://boot-images/deleted/{image['id']}/rootfs")] == []
@@ -279,12 +279,12 @@ def test_what_cannot_be_brought_back(ims: Ims) -> None:
     image = ims.image()["id"]
     ims.do("DELETE", f"/v3/images/{image}", status=204)
     path = f"/v3/deleted/images/{image}"
-    assert ims.refused("PATCH", path, {"operation": "restore"})[0] == 422
+    assert ims.refusal("PATCH", path, {"operation": "restore"})[0] == 422
     assert ims.ask("PATCH", path, {"operation": "restore"}).json()["errors"] == {
         "operation": ["Recipe type must be one of: undelete."]
     }
     ims.s3.delete("boot-images", f"deleted/{image}/deleted_manifest.json")
-    status, detail = ims.refused("PATCH", path, {"operation": "undelete"})
+    status, detail = ims.refusal("PATCH", path, {"operation": "undelete"})
     assert (status, detail[:50]) == (422, "Unable to read manifest file for the s3 artifact {")
     assert ims.get(path)["id"] == image
     ims.do("DELETE", path, status=204)
@@ -294,6 +294,6 @@ def test_s3_is_away(ims: Ims) -> None:
     link = ims.new_manifest("one")
     image = ims.image()["id"]
     ims.break_("server-error", "s3")
-    assert ims.refused("POST", "/v3/images", {"name": "a", "link": link})[0] == 422
+    assert ims.refusal("POST", "/v3/images", {"name": "a", "link": link})[0] == 422
     ims.do("DELETE", f"/v3/images/{image}", status=204)
     ims.do("GET", "/v3/images")

@@ -55,7 +55,7 @@ def test_what_a_job_needs(ims: Ims) -> None:
         ({"ssh_containers": [{}, {}]}, "Only one SSH container is currently supported."),
         ({"ssh_containers": [{}], "job_type": "create"}, "User defined ssh containers during image create are not"),
     ):
-        status, detail = ims.refused("POST", "/v2/jobs", body(ims, **more))
+        status, detail = ims.refusal("POST", "/v2/jobs", body(ims, **more))
         assert status == 400
         assert message in detail
     assert list(ims.site.context.cluster.pods("ims")) == []
@@ -64,10 +64,10 @@ def test_what_a_job_needs(ims: Ims) -> None:
 def test_an_image_whose_files_are_gone(ims: Ims) -> None:
     image = ims.image()
     ims.s3.delete("boot-images", f"{image['id']}/rootfs")
-    status, detail = ims.refused("POST", "/v3/jobs", body(ims))
+    status, detail = ims.refusal("POST", "/v3/jobs", body(ims))
     assert (status, detail[:16]) == (422, "The s3 artifact ")
     ims.s3.delete("boot-images", f"{image['id']}/manifest.json")
-    assert ims.refused("POST", "/v3/jobs", body(ims))[0] == 422
+    assert ims.refusal("POST", "/v3/jobs", body(ims))[0] == 422
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_status_that_a_client_sets(ims: Ims) -> None:
     assert ims.do("PATCH", f"/v2/jobs/{job}", {"resultant_image_id": image})["resultant_image_id"] == image
     reply = ims.ask("PATCH", f"/v3/jobs/{job}", {"status": "gone", "name": 5})
     assert set(reply.json()["errors"]) == {"status", "name"}
-    assert ims.refused("PATCH", f"/v3/jobs/{UNKNOWN_ID}", {})[0] == 404
+    assert ims.refusal("PATCH", f"/v3/jobs/{UNKNOWN_ID}", {})[0] == 404
     ims.until(job, "waiting_on_user")
 
 

@@ -44,9 +44,9 @@ def test_a_recipe_is_changed(ims: Ims) -> None:
     assert {name: changed[name] for name in patch} == patch
     assert changed == ims.get(path)
     assert ims.do("PATCH", path, {"link": link}) == changed
-    assert ims.refused("PATCH", path, {"link": archive(ims, "other")})[0] == 409
-    assert ims.refused("PATCH", path, {"name": "n"})[0] == 422
-    assert ims.refused("PATCH", f"/v3/recipes/{UNKNOWN_ID}", patch)[0] == 404
+    assert ims.refusal("PATCH", path, {"link": archive(ims, "other")})[0] == 409
+    assert ims.refusal("PATCH", path, {"name": "n"})[0] == 422
+    assert ims.refusal("PATCH", f"/v3/recipes/{UNKNOWN_ID}", patch)[0] == 404
     assert ims.do("PATCH", path, {"require_dkms": "yes"})["require_dkms"] is True
     assert ims.ask("PATCH", path, {"template_dictionary": None}).status == 500
 
@@ -63,7 +63,7 @@ def test_wrong_recipes(ims: Ims) -> None:
     }
     missing = {"type": "s3", "path": "s3://ims/none"}
     body = {"name": "r", "recipe_type": "packer", "linux_distribution": "sles12", "link": missing}
-    status, detail = ims.refused("POST", "/v3/recipes", body)
+    status, detail = ims.refusal("POST", "/v3/recipes", body)
     assert (status, detail[:60]) == (422, "The s3 artifact {'path': 's3://ims/none', 'etag': '', 'type'")
 
 
@@ -115,7 +115,7 @@ def test_a_recipe_whose_archive_is_gone_cannot_come_back(ims: Ims) -> None:
     key = ims.get("/v3/deleted/recipes")[0]["link"]["path"].removeprefix("s3://ims/")
     ims.s3.delete("ims", key)
     for tail in ("", f"/{recipe['id']}"):
-        assert ims.refused("PATCH", f"/v3/deleted/recipes{tail}", {"operation": "undelete"})[0] == 422
+        assert ims.refusal("PATCH", f"/v3/deleted/recipes{tail}", {"operation": "undelete"})[0] == 422
     assert ims.get("/v3/recipes") == []
 
 
@@ -169,10 +169,10 @@ def test_what_flask_says(ims: Ims) -> None:
     assert "Content-Type was not 'application/json'" in plain.json()["message"]
     bad = ims.ask("POST", "/v3/images", b"{")
     assert (bad.status, bad.json()["message"][:15]) == (400, "The browser (or")
-    status, detail = ims.refused("POST", "/v3/images", {})
+    status, detail = ims.refusal("POST", "/v3/images", {})
     assert (status, detail[:18]) == (400, "No input provided.")
-    assert ims.refused("GET", "/v3/nothing")[0] == 404
-    assert ims.refused("GET", "/v3/images/")[0] == 404
+    assert ims.refusal("GET", "/v3/nothing")[0] == 404
+    assert ims.refusal("GET", "/v3/images/")[0] == 404
     wrong = ims.ask("PUT", "/v3/images", {})
     assert wrong.status == wrong.json()["status"] == 405
     assert wrong.json()["message"] == wrong.json()["detail"] == "The method is not allowed for the requested URL."
@@ -238,5 +238,5 @@ def test_a_job_on_a_remote_node_ends_with_the_node(ims: Ims) -> None:
 
 
 def test_bodies_of_more_parts_than_a_machine_has_are_refused(ims: Ims) -> None:
-    status, detail = ims.refused("POST", "/v3/images", {"name": "i", "metadata": {str(n): "" for n in range(200_001)}})
+    status, detail = ims.refusal("POST", "/v3/images", {"name": "i", "metadata": {str(n): "" for n in range(200_001)}})
     assert (status, detail) == (413, "The request body has more than 200000 parts.")

@@ -44,22 +44,22 @@ def test_who_may_ask(api: Api) -> None:
 
 
 def test_others_hear_what_they_may_not(api: Api) -> None:
-    def said(method: str, path: str) -> str:
+    def message_of(method: str, path: str) -> str:
         reply = api.as_user(method, path, "bea")
         assert (reply.status, reply.json()["reason"]) == (403, "Forbidden")
         return str(reply.json()["message"])
 
-    assert said("GET", "/api/v1/pods") == (
+    assert message_of("GET", "/api/v1/pods") == (
         'pods is forbidden: User "bea" cannot list resource "pods" in API group "" at the cluster scope'
     )
-    assert said("GET", f"{TENANTS}/t") == (
+    assert message_of("GET", f"{TENANTS}/t") == (
         'tenants.tapms.hpe.com "t" is forbidden: User "bea" cannot get resource "tenants" in API group "tapms.hpe.com" '
         'in the namespace "tenants"'
     )
-    assert 'cannot create resource "pods/exec"' in said("POST", "/api/v1/namespaces/services/pods/p/exec")
-    assert "cannot watch resource" in said("GET", "/api/v1/pods?watch=true")
-    assert "cannot deletecollection resource" in said("DELETE", MAPS)
-    assert said("GET", "/metrics") == 'forbidden: User "bea" cannot get path "/metrics"'
+    assert 'cannot create resource "pods/exec"' in message_of("POST", "/api/v1/namespaces/services/pods/p/exec")
+    assert "cannot watch resource" in message_of("GET", "/api/v1/pods?watch=true")
+    assert "cannot deletecollection resource" in message_of("DELETE", MAPS)
+    assert message_of("GET", "/metrics") == 'forbidden: User "bea" cannot get path "/metrics"'
 
 
 def test_a_service_account_comes_with_its_token(api: Api) -> None:

@@ -63,7 +63,7 @@ def talk(api: Api, reply: Reply, client: Callable[[Wire], Coroutine[Any, Any, No
     return api.runner.run(run())
 
 
-def spoken(data: bytes) -> dict[int, bytes]:
+def server_data(data: bytes) -> dict[int, bytes]:
     """The data of SPDY's streams, by number."""
     streams: dict[int, bytes] = {}
     while data:
@@ -89,7 +89,7 @@ def over_spdy(api: Api, where: str, typed: bytes = b"", streams: tuple[str, ...]
             number = 2 * streams.index("stdin") + 1
             wire.come.put_nowait(struct.pack(">II", number, 1 << 24 | len(typed)) + typed)
 
-    streams_read = spoken(talk(api, reply, client))
+    streams_read = server_data(talk(api, reply, client))
     return {name: streams_read.get(2 * number + 1, b"") for number, name in enumerate(streams)}
 
 
@@ -334,7 +334,7 @@ def test_attach_shows_what_is_said_from_now_on(api: Api) -> None:
         await asyncio.sleep(0.4)
         context.cluster.end("services", pod, "cray-ims", 0)
 
-    assert spoken(talk(api, reply, client))[3] == b"after\n"
+    assert server_data(talk(api, reply, client))[3] == b"after\n"
 
 
 def test_refusals(api: Api) -> None:

@@ -31,7 +31,7 @@ def start_job(api: Api, *containers: str, init: str = "git-clone") -> None:
     )
 
 
-def word(api: Api, name: str) -> tuple[str, str]:
+def pod_status(api: Api, name: str) -> tuple[str, str]:
     """Readiness and status as kubectl prints them."""
     _, rows = api.rows(f"{PODS}?fieldSelector=metadata.name%3D{name}")
     return rows[0][1], rows[0][2]
@@ -40,15 +40,15 @@ def word(api: Api, name: str) -> tuple[str, str]:
 def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     start_job(api, "inventory", "ansible")
     cluster, at = api.site.context.cluster, ("services", "cfs-1-abcde")
-    assert word(api, at[1]) == ("0/2", "Init:0/1")
+    assert pod_status(api, at[1]) == ("0/2", "Init:0/1")
     assert api.get(f"{PODS}/{at[1]}")["status"]["phase"] == "Pending"
     cluster.begin(*at, "git-clone")
     api.step(5)
     cluster.end(*at, "git-clone", 0)
-    assert word(api, at[1]) == ("0/2", "PodInitializing")
+    assert pod_status(api, at[1]) == ("0/2", "PodInitializing")
     cluster.begin(*at, "inventory")
     cluster.begin(*at, "ansible")
-    assert word(api, at[1]) == ("2/2", "Running")
+    assert pod_status(api, at[1]) == ("2/2", "Running")
     pod = api.get(f"{PODS}/{at[1]}")
     assert {condition["type"]: condition["status"] for condition in pod["status"]["conditions"]} == {
         "Initialized": "True",
@@ -60,9 +60,9 @@ def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     assert pod["metadata"]["ownerReferences"][0]["kind"] == "Job"
     assert pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
     cluster.end(*at, "inventory", 0)
-    assert word(api, at[1]) == ("1/2", "NotReady"), "one has ended, and so the pod is not ready"
+    assert pod_status(api, at[1]) == ("1/2", "NotReady"), "one has ended, and so the pod is not ready"
     cluster.end(*at, "ansible", 2)
-    assert word(api, at[1]) == ("0/2", "Error"), "by name ansible is the first"
+    assert pod_status(api, at[1]) == ("0/2", "Error"), "by name ansible is the first"
     ended = api.get(f"{PODS}/{at[1]}")["status"]
     assert ended["phase"] == "Failed"
     codes = [
@@ -70,7 +70,7 @@ def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     ]
     assert codes == [("ansible", 2), ("inventory", 0)]
     api.ask("DELETE", f"{PODS}/{at[1]}")
-    assert word(api, at[1]) == ("0/2", "Error"), "what has ended does not stop"
+    assert pod_status(api, at[1]) == ("0/2", "Error"), "what has ended does not stop"
 
 
 def test_every_pod_is_on_a_node_of_the_machine(api: Api) -> None:
@@ -145,11 +145,11 @@ def test_a_deleted_pod_takes_a_while_and_is_replaced(api: Api) -> None:
     (pod_before,) = ims(api)
     deleted_pod = api.ask("DELETE", f"{PODS}/{pod_before}").json()
     assert deleted_pod["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert word(api, pod_before) == ("1/1", "Terminating")
+    assert pod_status(api, pod_before) == ("1/1", "Terminating")
     api.step(15)
     (pod_after,) = ims(api)
     assert pod_after != pod_before
-    assert word(api, pod_after) == ("1/1", "Running")
+    assert pod_status(api, pod_after) == ("1/1", "Running")
 
 
 def test_a_pod_can_be_killed_at_once(api: Api) -> None:

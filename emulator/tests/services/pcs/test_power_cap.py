@@ -13,7 +13,7 @@ MANAGEMENT = "x3000c0s1b0n0"
 UNKNOWN = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
 
-def done(pcs: Pcs, method: str, path: str, body: Any, seconds: float = 1.0) -> dict[str, Any]:
+def run_task(pcs: Pcs, method: str, path: str, body: Any, seconds: float = 1.0) -> dict[str, Any]:
     reply = pcs.ask(method, path, body)
     assert reply.status == 200, reply.body
     identity = reply.json()["taskID"]
@@ -23,12 +23,12 @@ def done(pcs: Pcs, method: str, path: str, body: Any, seconds: float = 1.0) -> d
 
 
 def snapshot(pcs: Pcs, *names: str, seconds: float = 1.0) -> dict[str, Any]:
-    return done(pcs, "POST", "/power-cap/snapshot", {"xnames": list(names)}, seconds)
+    return run_task(pcs, "POST", "/power-cap/snapshot", {"xnames": list(names)}, seconds)
 
 
 def patch(pcs: Pcs, xname: str, **controls: int) -> dict[str, Any]:
     limits = [{"name": name.replace("_", " "), "value": value} for name, value in controls.items()]
-    return done(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": limits}]})
+    return run_task(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": limits}]})
 
 
 def test_a_snapshot(pcs: Pcs) -> None:

@@ -53,7 +53,7 @@ def patch(pcs: Pcs, xname: str, controls: dict[str, int]) -> dict[str, Any]:
     return task(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": limits}]})
 
 
-def shown(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
+def limits_of(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
     (component,) = record["components"]
     return {
         limit["name"]: (limit["currentValue"], limit["minimumValue"], limit["maximumValue"])
@@ -78,7 +78,7 @@ def test_a_snapshot_of_a_blade_has_a_task_for_each_control(
     record = snapshot(pcs, node)
     names = [NODE, *(GPUS if accelerators else ())]
     assert (record["taskCounts"]["total"], record["taskCounts"]["succeeded"]) == (len(names), len(names))
-    ranges = shown(record)
+    ranges = limits_of(record)
     assert set(ranges) == set(names)
     assert ranges[NODE] == (0, *limits)
     assert {ranges[name] for name in GPUS if name in ranges} == ({(0, *accelerators)} if accelerators else set())
@@ -101,11 +101,11 @@ def test_limits_of_the_node_are_told_when_its_own_control_comes_first(pcs: Pcs) 
 def test_a_change_of_several_controls_is_one_task(pcs: Pcs) -> None:
     record = patch(pcs, MI250X, {NODE: 1500, **dict.fromkeys(GPUS, 300)})
     assert (record["taskCounts"]["total"], record["taskCounts"]["succeeded"]) == (1, 1)
-    assert shown(record) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (300, 100, 560))}
-    assert shown(snapshot(pcs, MI250X)) == shown(record)
+    assert limits_of(record) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (300, 100, 560))}
+    assert limits_of(snapshot(pcs, MI250X)) == limits_of(record)
     patch(pcs, MI250X, {GPUS[2]: 0})
-    assert shown(snapshot(pcs, MI250X))[GPUS[2]] == (0, 100, 560)
-    assert shown(snapshot(pcs, MI250X))[GPUS[1]] == (300, 100, 560)
+    assert limits_of(snapshot(pcs, MI250X))[GPUS[2]] == (0, 100, 560)
+    assert limits_of(snapshot(pcs, MI250X))[GPUS[1]] == (300, 100, 560)
 
 
 def test_what_is_out_of_range_is_told_and_the_rest_is_done(pcs: Pcs) -> None:
@@ -116,7 +116,7 @@ def test_what_is_out_of_range_is_told_and_the_rest_is_done(pcs: Pcs) -> None:
         "Skipping undefined control 'Warp'",
         f"Control ({GPUS[0]}) value (99) is less than minimum (100)",
     }
-    assert shown(snapshot(pcs, MI250X)) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (0, 100, 560))}
+    assert limits_of(snapshot(pcs, MI250X)) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (0, 100, 560))}
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_capmc_has_the_same_controls(machine: Site, pcs: Pcs) -> None:
     (group,) = capmc.ask("POST", "/get_power_cap_capabilities", {"nids": [place.nid]}).json()["groups"]
     assert [control["name"] for control in group["controls"]] == [NODE, *GPUS]
     assert (group["host_limit_max"], group["supply"], group["powerup"]) == (2960, 2960, 0)
-    assert shown(snapshot(pcs, HOPPER))[GPUS[3]] == (400, 200, 660)
+    assert limits_of(snapshot(pcs, HOPPER))[GPUS[3]] == (400, 200, 660)

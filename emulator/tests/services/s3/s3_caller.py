@@ -64,7 +64,7 @@ class Caller:
         assert reply.status == 200, reply.body
         return whole(reply)
 
-    def refused(self, method: str, target: str, data: bytes = b"", headers: dict[str, str] | None = None) -> str:
+    def refusal(self, method: str, target: str, data: bytes = b"", headers: dict[str, str] | None = None) -> str:
         return code(self.ask(method, target, data, headers))
 
     def texts(self, target: str, name: str) -> list[str]:

@@ -67,7 +67,7 @@ def test_what_is_no_query_is_refused(s3: Caller) -> None:
         "list-type=2&continuation-token=!",
         "max-keys=%C2%B2",
     ):
-        assert s3.refused("GET", f"/sds?{query}") == "400 InvalidArgument"
+        assert s3.refusal("GET", f"/sds?{query}") == "400 InvalidArgument"
 
 
 def test_facts_of_each(filled: Caller) -> None:

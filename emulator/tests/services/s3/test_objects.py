@@ -51,7 +51,7 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "stored"),
+    ("encoding", "expected"),
     [
         ("gzip, aws-chunked", "gzip"),
         ("AWS-Chunked ,gzip", "gzip"),
@@ -60,9 +60,9 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
         ("gzip" + " " * 10_000 + "x", "gzip" + " " * 10_000 + "x"),
     ],
 )
-def test_how_a_body_came_is_not_kept(s3: Caller, encoding: str, stored: str) -> None:
+def test_how_a_body_came_is_not_kept(s3: Caller, encoding: str, expected: str) -> None:
     s3.put("sds", "a", b"text", content_encoding=encoding)
-    assert header(s3.ask("GET", "/sds/a"), "content-encoding") == stored
+    assert header(s3.ask("GET", "/sds/a"), "content-encoding") == expected
 
 
 def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
@@ -73,7 +73,7 @@ def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
     assert s3.unsigned("GET", "/sds/a").status == 200
     assert code(s3.unsigned("GET", target)) == "400 InvalidRequest"
     for odd in ("a%0d%0ab", "%F0%9F%98%80"):
-        assert s3.refused("GET", f"/sds/a?response-content-type={odd}") == "400 InvalidArgument"
+        assert s3.refusal("GET", f"/sds/a?response-content-type={odd}") == "400 InvalidArgument"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_ranges_outside_of_the_object_are_refused(s3: Caller) -> None:
     s3.put("sds", "a", b"0123456789")
     s3.put("sds", "empty")
     for target, range_header in (("/sds/a", "bytes=10-"), ("/sds/a", "bytes=-0"), ("/sds/empty", "bytes=0-0")):
-        assert s3.refused("GET", target, headers={"range": range_header}) == "416 InvalidRange"
+        assert s3.refusal("GET", target, headers={"range": range_header}) == "416 InvalidRange"
 
 
 def test_a_range_is_of_the_object_that_is_meant(s3: Caller) -> None:
@@ -127,7 +127,7 @@ def test_conditions(s3: Caller) -> None:
     assert status("PUT", if_none_match="*") == status("PUT", if_match=other_etag) == 412
     assert status("PUT", if_match=etag) == 200
     assert s3.ask("PUT", "/sds/new", b"", {"if-none-match": "*"}).status == 200
-    assert s3.refused("PUT", "/sds/newer", b"", {"if-match": "*"}) == "404 NoSuchKey"
+    assert s3.refusal("PUT", "/sds/newer", b"", {"if-match": "*"}) == "404 NoSuchKey"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -135,7 +135,7 @@ def test_checksums_are_looked_at_and_kept(s3: Caller, algorithm: str) -> None:
     data, name = bytes(range(256)) * 20, f"x-amz-checksum-{algorithm}"
     checksum_value = checksum(algorithm, data)
     assert header(s3.ask("PUT", "/sds/a", data, {name: checksum_value}), name) == checksum_value
-    assert s3.refused("PUT", "/sds/a", data + b"x", {name: checksum_value}) == "400 BadDigest"
+    assert s3.refusal("PUT", "/sds/a", data + b"x", {name: checksum_value}) == "400 BadDigest"
     assert header(s3.ask("HEAD", "/sds/a", headers={"x-amz-checksum-mode": "ENABLED"}), name) == checksum_value
     assert header(s3.ask("HEAD", "/sds/a"), name) == ""
     assert s3.get("sds", "a") == data
@@ -157,9 +157,9 @@ def test_checksums_are_those_of_the_catalogue_of_crcs(algorithm: str, expected: 
 def test_md5_is_looked_at(s3: Caller) -> None:
     sound = b64encode(hashlib.md5(b"data", usedforsecurity=False).digest()).decode()
     assert s3.ask("PUT", "/sds/a", b"data", {"content-md5": sound}).status == 200
-    assert s3.refused("PUT", "/sds/b", b"other", {"content-md5": sound}) == "400 BadDigest"
-    assert s3.refused("PUT", "/sds/b", b"other", {"content-md5": "nonsense"}) == "400 InvalidDigest"
-    assert s3.refused("GET", "/sds/b") == "404 NoSuchKey"
+    assert s3.refusal("PUT", "/sds/b", b"other", {"content-md5": sound}) == "400 BadDigest"
+    assert s3.refusal("PUT", "/sds/b", b"other", {"content-md5": "nonsense"}) == "400 InvalidDigest"
+    assert s3.refusal("GET", "/sds/b") == "404 NoSuchKey"
 
 
 def test_copies(s3: Caller) -> None:
@@ -168,7 +168,7 @@ def test_copies(s3: Caller) -> None:
     assert texts(s3.ask("PUT", "/ims/copy", headers=source), "ETag") == [f'"{etag}"']
     reply = s3.ask("GET", "/ims/copy")
     assert (reply.body, reply.media, header(reply, "x-amz-meta-who")) == (b"data", "text/x-own", "me")
-    assert s3.refused("PUT", "/sds/a%20b", headers=source) == "400 InvalidRequest"
+    assert s3.refusal("PUT", "/sds/a%20b", headers=source) == "400 InvalidRequest"
     replaced = {**source, "x-amz-metadata-directive": "REPLACE", "x-amz-meta-who": "you"}
     assert s3.ask("PUT", "/sds/a%20b", headers=replaced).status == 200
     assert header(s3.ask("HEAD", "/sds/a%20b"), "x-amz-meta-who") == "you"
@@ -176,22 +176,22 @@ def test_copies(s3: Caller) -> None:
     assert s3.get("sds", "a b") == b"data"
     assert s3.texts("/sds/a%20b?tagging", "Value") == ["v"]
     failing = {**source, "x-amz-copy-source-if-none-match": etag}
-    assert s3.refused("PUT", "/ims/copy", headers=failing) == "412 PreconditionFailed"
+    assert s3.refusal("PUT", "/ims/copy", headers=failing) == "412 PreconditionFailed"
     for wrong, expected in (("sds", "400 InvalidArgument"), ("sds/x", "404 NoSuchKey"), ("x/x", "404 NoSuchBucket")):
-        assert s3.refused("PUT", "/ims/copy", headers={"x-amz-copy-source": wrong}) == expected
+        assert s3.refusal("PUT", "/ims/copy", headers={"x-amz-copy-source": wrong}) == expected
 
 
 def test_names_have_a_longest(s3: Caller) -> None:
     s3.put("sds", "é" * 512, b"data")
     assert s3.get("sds", "é" * 512) == b"data"
-    assert s3.refused("PUT", f"/sds/{'x' * 1025}", b"data") == "400 InvalidObjectName"
+    assert s3.refusal("PUT", f"/sds/{'x' * 1025}", b"data") == "400 InvalidObjectName"
 
 
 def test_deleting_is_the_same_whether_it_is_there(s3: Caller) -> None:
     s3.put("sds", "a")
     assert s3.ask("DELETE", "/sds/a").status == s3.ask("DELETE", "/sds/a").status == 204
-    assert s3.refused("GET", "/sds/a") == "404 NoSuchKey"
-    assert s3.refused("DELETE", "/none/a") == "404 NoSuchBucket"
+    assert s3.refusal("GET", "/sds/a") == "404 NoSuchKey"
+    assert s3.refusal("DELETE", "/none/a") == "404 NoSuchBucket"
 
 
 def test_many_are_deleted_at_once(s3: Caller) -> None:
@@ -203,9 +203,9 @@ def test_many_are_deleted_at_once(s3: Caller) -> None:
     assert s3.texts("/sds", "Key") == ["c"]
     grown = b'<!DOCTYPE Delete [<!ENTITY e "c">]><Delete><Object><Key>&e;</Key></Object></Delete>'
     for encoding in ("utf-8", "utf-16", "utf-16-be"):
-        assert s3.refused("POST", "/sds?delete", grown.decode().encode(encoding)) == "400 MalformedXML"
+        assert s3.refusal("POST", "/sds?delete", grown.decode().encode(encoding)) == "400 MalformedXML"
     deep = b"<Delete><Object><Key>c</Key>" + b"<x>" * 15 + b"</x>" * 15 + b"</Object></Delete>"
-    assert s3.refused("POST", "/sds?delete", deep) == "400 MalformedXML"
+    assert s3.refusal("POST", "/sds?delete", deep) == "400 MalformedXML"
     quiet = b"<Delete><Quiet>true</Quiet><Object><Key>c</Key></Object></Delete>"
     assert texts(s3.ask("POST", "/sds?delete", quiet), "Key") == []
     assert s3.texts("/sds", "Key") == []
@@ -256,15 +256,15 @@ def test_garbage_is_refused(s3: Caller, target: str) -> None:
 
 
 def test_what_no_server_has_is_refused(s3: Caller) -> None:
-    assert s3.refused("GET", "/sds/%ff%fe") == "400 InvalidObjectName"
-    assert s3.refused("PUT", "/sds/" + "a" * 1025) == "400 InvalidObjectName"
-    assert s3.refused("POST", "/sds/a") == "405 MethodNotAllowed"
-    assert s3.refused("PATCH", "/sds/a") == "405 MethodNotAllowed"
-    assert s3.refused("PUT", "/sds?versioning") == "501 NotImplemented"
-    assert s3.refused("GET", "/sds/a?torrent") == "501 NotImplemented"
-    assert s3.refused("PUT", "/sds/a", headers={"x-amz-server-side-encryption": "AES256"}) == "501 NotImplemented"
-    assert s3.refused("PUT", "/sds/a", headers={"x-amz-storage-class": "GLACIER"}) == "400 InvalidStorageClass"
-    assert s3.refused("GET", "/sds/a?versionId=x") == "404 NoSuchVersion"
+    assert s3.refusal("GET", "/sds/%ff%fe") == "400 InvalidObjectName"
+    assert s3.refusal("PUT", "/sds/" + "a" * 1025) == "400 InvalidObjectName"
+    assert s3.refusal("POST", "/sds/a") == "405 MethodNotAllowed"
+    assert s3.refusal("PATCH", "/sds/a") == "405 MethodNotAllowed"
+    assert s3.refusal("PUT", "/sds?versioning") == "501 NotImplemented"
+    assert s3.refusal("GET", "/sds/a?torrent") == "501 NotImplemented"
+    assert s3.refusal("PUT", "/sds/a", headers={"x-amz-server-side-encryption": "AES256"}) == "501 NotImplemented"
+    assert s3.refusal("PUT", "/sds/a", headers={"x-amz-storage-class": "GLACIER"}) == "400 InvalidStorageClass"
+    assert s3.refusal("GET", "/sds/a?versionId=x") == "404 NoSuchVersion"
 
 
 def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: Caller) -> None:

@@ -41,7 +41,7 @@ class Upload:
 def test_parts_become_an_object_in_the_order_of_their_numbers(s3: Caller) -> None:
     upload = Upload(s3, content_type="text/x-own", x_amz_meta_who="me")
     last, first = upload.put(9, LAST), upload.put(2, FIRST)
-    assert s3.refused("GET", "/sds/large") == "404 NoSuchKey"
+    assert s3.refusal("GET", "/sds/large") == "404 NoSuchKey"
     assert s3.texts(upload.target, "PartNumber") == ["2", "9"]
     assert s3.texts("/sds?uploads", "UploadId") == [upload.id]
     digests = [hashlib.md5(part, usedforsecurity=False).digest() for part in (FIRST, LAST)]
@@ -54,9 +54,9 @@ def test_parts_become_an_object_in_the_order_of_their_numbers(s3: Caller) -> Non
     assert s3.ask("GET", "/sds/large", headers={"range": span}).body == b"1122"
     assert s3.ask("GET", "/sds/large?partNumber=2").body == LAST
     for number in ("3", "0", "x", "100000"):
-        assert s3.refused("GET", f"/sds/large?partNumber={number}") == "400 InvalidPart"
+        assert s3.refusal("GET", f"/sds/large?partNumber={number}") == "400 InvalidPart"
     assert s3.texts("/sds?uploads", "UploadId") == []
-    assert s3.refused("GET", upload.target) == "404 NoSuchUpload"
+    assert s3.refusal("GET", upload.target) == "404 NoSuchUpload"
 
 
 def test_what_does_not_fit_is_refused_and_may_be_tried_again(s3: Caller) -> None:
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_refused_and_may_be_tried_again(s3: Caller) -> None
     assert upload.complete((2, small)) == upload.complete((2, large), (4, last)) == "400 InvalidPart"
     assert upload.complete() == "400 MalformedXML"
     assert upload.complete((0, large)) == upload.complete((10_001, large)) == "400 InvalidArgument"
-    assert s3.refused("PUT", f"{upload.target}&partNumber=0", b"") == "400 InvalidArgument"
+    assert s3.refusal("PUT", f"{upload.target}&partNumber=0", b"") == "400 InvalidArgument"
     assert upload.complete((2, large), (3, last)).endswith('-2"')
     assert s3.get("sds", "large") == FIRST + LAST
 
@@ -82,8 +82,8 @@ def test_a_part_can_be_sent_again(s3: Caller) -> None:
 
 def test_an_upload_is_of_one_object(s3: Caller) -> None:
     upload = Upload(s3)
-    assert s3.refused("PUT", f"/sds/other?uploadId={upload.id}&partNumber=1", b"") == "404 NoSuchUpload"
-    assert s3.refused("PUT", f"/ims/large?uploadId={upload.id}&partNumber=1", b"") == "404 NoSuchUpload"
+    assert s3.refusal("PUT", f"/sds/other?uploadId={upload.id}&partNumber=1", b"") == "404 NoSuchUpload"
+    assert s3.refusal("PUT", f"/ims/large?uploadId={upload.id}&partNumber=1", b"") == "404 NoSuchUpload"
 
 
 def test_an_aborted_upload_leaves_nothing(s3: Caller) -> None:
@@ -92,7 +92,7 @@ def test_an_aborted_upload_leaves_nothing(s3: Caller) -> None:
     s3.site.keep()
     assert s3.site.kept.blob("s3/1") == b"data"
     assert s3.ask("DELETE", upload.target).status == 204
-    assert s3.refused("DELETE", upload.target) == "404 NoSuchUpload"
+    assert s3.refusal("DELETE", upload.target) == "404 NoSuchUpload"
     s3.site.keep()
     assert s3.site.kept.blob("s3/1") is None
 
@@ -105,7 +105,7 @@ def test_a_bucket_takes_along_what_was_on_its_way(s3: Caller) -> None:
     second_upload.put(1, b"other")
     assert s3.ask("DELETE", "/mine").status == 204
     s3.ask("PUT", "/mine")
-    assert s3.refused("GET", f"/mine/a?uploadId={upload}") == "404 NoSuchUpload"
+    assert s3.refusal("GET", f"/mine/a?uploadId={upload}") == "404 NoSuchUpload"
     s3.site.keep()
     assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"other"]
 

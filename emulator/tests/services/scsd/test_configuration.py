@@ -79,7 +79,7 @@ def test_force_skips_the_check_in_hsm(scsd: Service) -> None:
     spy = Spy(scsd.site)
     spy.instead["smd"] = Reply(503)
     detail = "ERROR: Problem verifying target states: Bad return status from state manager: 503."
-    assert scsd.refused("POST", "/bmc/dumpcfg", {"Targets": [BMC], "Params": ["SSHKey"]}) == (500, detail)
+    assert scsd.refusal("POST", "/bmc/dumpcfg", {"Targets": [BMC], "Params": ["SSHKey"]}) == (500, detail)
     assert dump(scsd, f"{BMC}:443", Force=True)[f"{BMC}:443"]["StatusCode"] == 200
     assert scsd.get(f"/bmc/cfg/{BMC}?params=force")["Force"] is True
 
@@ -96,17 +96,17 @@ def test_force_skips_the_check_in_hsm(scsd: Service) -> None:
     ],
 )
 def test_requests_without_valid_targets(scsd: Service, path: str, body: Any, refusal: tuple[int, str]) -> None:
-    assert scsd.refused("POST", path, body) == refusal
+    assert scsd.refusal("POST", path, body) == refusal
 
 
 def test_type_errors_are_in_the_words_of_go(scsd: Service) -> None:
-    status, detail = scsd.refused("POST", "/bmc/loadcfg", {"Targets": "x"})
+    status, detail = scsd.refusal("POST", "/bmc/loadcfg", {"Targets": "x"})
     assert status == 500
     assert detail == (
         "ERROR: problem unmarshalling request body: "
         "json: cannot unmarshal string into Go struct field loadCfgPost.Targets of type []string\n"
     )
-    assert scsd.refused("GET", f"/bmc/cfg/{BMC}?params=Nonsense") == (400, "ERROR: unknown parameter: 'Nonsense'")
+    assert scsd.refusal("GET", f"/bmc/cfg/{BMC}?params=Nonsense") == (400, "ERROR: unknown parameter: 'Nonsense'")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_the_search_is_as_postgresql_compares(sls: Service) -> None:
 def test_a_search_by_nics_follows_changes(tiny: Site) -> None:
     sls = Service(tiny, "sls", "/v1")
 
-    def found(controller: str) -> list[str]:
+    def ports_of(controller: str) -> list[str]:
         rows = sls.get(f"/search/hardware?node_nics={controller}") or []
         return [row["Xname"] for row in rows]
 
@@ -119,12 +119,12 @@ def test_a_search_by_nics_follows_changes(tiny: Site) -> None:
         (row["Xname"], row) for row in sls.get("/hardware") if "NodeNics" in row.get("ExtraProperties", {})
     )
     nic_before = row["ExtraProperties"]["NodeNics"][0]
-    assert found(nic_before) == [port]
+    assert ports_of(nic_before) == [port]
     changed = {"Class": row["Class"], "ExtraProperties": {**row["ExtraProperties"], "NodeNics": ["x1c0s0b0"]}}
     assert sls.ask("PUT", f"/hardware/{port}", changed).status == 200
-    assert (found(nic_before), found("x1c0s0b0")) == ([], [port])
+    assert (ports_of(nic_before), ports_of("x1c0s0b0")) == ([], [port])
     assert sls.ask("DELETE", f"/hardware/{port}").status == 200
-    assert found("x1c0s0b0") == []
+    assert ports_of("x1c0s0b0") == []
 
 
 def test_the_machine_s_own_hardware_is_there_and_can_be_changed(tiny: Site) -> None:

@@ -30,7 +30,7 @@ def load(sls: Service, state: Any) -> int:
     return sls.ask("POST", "/loadstate", form(json.dumps(state).encode()), FORM).status
 
 
-def told(state: Any) -> Any:
+def user_fields(state: Any) -> Any:
     """The fields of a dump that a user sets; SLS derives the others from them."""
     hardware = {entry["Xname"]: (entry["Class"], entry.get("ExtraProperties")) for entry in state["Hardware"].values()}
     networks = {
@@ -46,9 +46,9 @@ def test_hpe_s_samples_come_back_equal(sls: Service, path: Path) -> None:
     state = json.loads(path.read_text())
     assert load(sls, state) == 204
     dump = sls.get("/dumpstate")
-    assert told(dump) == told(state)
+    assert user_fields(dump) == user_fields(state)
     assert load(sls, dump) == 204
-    assert told(sls.get("/dumpstate")) == told(state)
+    assert user_fields(sls.get("/dumpstate")) == user_fields(state)
 
 
 def test_a_dump_of_a_machine_loads_into_an_empty_one(sls: Service, tiny: Site) -> None:

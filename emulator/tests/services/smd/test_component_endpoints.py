@@ -31,17 +31,17 @@ def test_filters(tiny_hsm: Hsm) -> None:
         ("redfish_type=a-b", "Redfish type"),
     ):
         detail = f"bad query param: Argument was not a valid {wrong}"
-        assert tiny_hsm.refused("GET", f"{ENDPOINTS}?{query}") == (400, detail)
+        assert tiny_hsm.refusal("GET", f"{ENDPOINTS}?{query}") == (400, detail)
 
 
 def test_deleting_one_empties_the_component_and_leaves_its_hardware(tiny_hsm: Hsm) -> None:
-    tiny_hsm.done("DELETE", f"{ENDPOINTS}/{NODE}")
+    tiny_hsm.do("DELETE", f"{ENDPOINTS}/{NODE}")
     assert tiny_hsm.state(NODE) == "Empty/OK"
     assert tiny_hsm.read(f"/Inventory/Hardware/{NODE}")["ID"] == NODE
-    assert tiny_hsm.refused("DELETE", f"{ENDPOINTS}/{NODE}") == (404, "no such xname.")
+    assert tiny_hsm.refusal("DELETE", f"{ENDPOINTS}/{NODE}") == (404, "no such xname.")
 
 
 def test_without_any(hsm: Hsm) -> None:
     assert hsm.read(ENDPOINTS) == {"ComponentEndpoints": []}
-    assert hsm.refused("DELETE", ENDPOINTS) == (404, "no entries to delete")
-    assert hsm.refused("GET", f"{ENDPOINTS}/toaster") == (400, "Argument was not a valid xname ID")
+    assert hsm.refusal("DELETE", ENDPOINTS) == (404, "no entries to delete")
+    assert hsm.refusal("GET", f"{ENDPOINTS}/toaster") == (400, "Argument was not a valid xname ID")

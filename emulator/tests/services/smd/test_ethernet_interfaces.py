@@ -13,7 +13,7 @@ MAC, ID, NODE = "00:40:a6:00:00:01", "0040a6000001", "x0c0s0b0n0"
 
 
 def add(hsm: Hsm, mac: str = MAC, **fields: Any) -> None:
-    hsm.done("POST", INTERFACES, {"MACAddress": mac, **fields})
+    hsm.do("POST", INTERFACES, {"MACAddress": mac, **fields})
 
 
 def test_every_nic_of_the_machine_has_its_owner_and_address(tiny_hsm: Hsm) -> None:
@@ -40,7 +40,7 @@ def test_macs_are_taken_in_any_spelling(hsm: Hsm, text: str) -> None:
         "IPAddresses": [],
     }
     conflict = "operation would conflict with an existing component ethernet interface that has the same MAC address."
-    assert hsm.refused("POST", INTERFACES, {"MACAddress": MAC}) == (409, conflict)
+    assert hsm.refusal("POST", INTERFACES, {"MACAddress": MAC}) == (409, conflict)
 
 
 @pytest.mark.parametrize(
@@ -53,18 +53,18 @@ def test_macs_are_taken_in_any_spelling(hsm: Hsm, text: str) -> None:
     ],
 )
 def test_interfaces_that_are_none(hsm: Hsm, body: Any, detail: str) -> None:
-    assert hsm.refused("POST", INTERFACES, body) == (400, detail)
+    assert hsm.refusal("POST", INTERFACES, body) == (400, detail)
     assert hsm.read(INTERFACES) == []
 
 
 def test_addresses_come_and_go(hsm: Hsm) -> None:
     add(hsm, IPAddresses=[{"IPAddress": "10.0.0.1", "Network": "HMN"}])
-    hsm.done("POST", f"{INTERFACES}/{ID}/IPAddresses", {"IPAddress": "10.0.0.2"})
-    assert hsm.refused("POST", f"{INTERFACES}/{ID}/IPAddresses", {"IPAddress": "10.0.0.2"})[0] == 409
-    hsm.done("PATCH", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.2", {"Network": "NMN"})
-    hsm.done("DELETE", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.1")
+    hsm.do("POST", f"{INTERFACES}/{ID}/IPAddresses", {"IPAddress": "10.0.0.2"})
+    assert hsm.refusal("POST", f"{INTERFACES}/{ID}/IPAddresses", {"IPAddress": "10.0.0.2"})[0] == 409
+    hsm.do("PATCH", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.2", {"Network": "NMN"})
+    hsm.do("DELETE", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.1")
     assert hsm.read(f"{INTERFACES}/{ID}/IPAddresses") == [{"IPAddress": "10.0.0.2", "Network": "NMN"}]
-    assert hsm.refused("DELETE", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.1")[0] == 404
+    assert hsm.refusal("DELETE", f"{INTERFACES}/{ID}/IPAddresses/10.0.0.1")[0] == 404
     assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?network=NMN")] == [ID]
     assert hsm.read(f"{INTERFACES}?ipaddress=10.0.0.1") == []
 
@@ -73,9 +73,9 @@ def test_the_time_moves_with_the_addresses_alone(hsm: Hsm) -> None:
     add(hsm)
     first = hsm.read(f"{INTERFACES}/{ID}")["LastUpdate"]
     hsm.site.step(10)
-    hsm.done("PATCH", f"{INTERFACES}/{ID}", {"Description": "new"})
+    hsm.do("PATCH", f"{INTERFACES}/{ID}", {"Description": "new"})
     assert hsm.read(f"{INTERFACES}/{ID}")["LastUpdate"] == first
-    hsm.done("PATCH", f"{INTERFACES}/{ID}", {"IPAddresses": [{"IPAddress": "10.0.0.1"}]})
+    hsm.do("PATCH", f"{INTERFACES}/{ID}", {"IPAddresses": [{"IPAddress": "10.0.0.1"}]})
     assert hsm.read(f"{INTERFACES}/{ID}")["LastUpdate"] != first
     assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?newerthan={first}")] == [ID]
     assert hsm.read(f"{INTERFACES}?olderthan={first}") == []
@@ -84,19 +84,19 @@ def test_the_time_moves_with_the_addresses_alone(hsm: Hsm) -> None:
 def test_an_owner_that_changes_is_found_by_its_new_name(hsm: Hsm) -> None:
     add(hsm, ComponentID=NODE)
     assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?componentid={NODE}")] == [ID]
-    hsm.done("PATCH", f"{INTERFACES}/{ID}", {"ComponentID": "x0c0s1b0n0"})
+    hsm.do("PATCH", f"{INTERFACES}/{ID}", {"ComponentID": "x0c0s1b0n0"})
     assert hsm.read(f"{INTERFACES}?componentid={NODE}") == []
     assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?componentid=x0c0s1b0n0")] == [ID]
 
 
 def test_changing_a_missing_interface_answers_with_an_empty_one(hsm: Hsm) -> None:
     """A quirk of SMD: 200 and an interface without a name."""
-    reply = hsm.done("PATCH", f"{INTERFACES}/{ID}", {"Description": "new"}).json()
+    reply = hsm.do("PATCH", f"{INTERFACES}/{ID}", {"Description": "new"}).json()
     assert (reply["ID"], reply["IPAddresses"]) == ("", None)
 
 
 def test_queries_that_smd_cannot_ask(hsm: Hsm) -> None:
-    assert hsm.refused("GET", f"{INTERFACES}?ipaddress=1&network=2") == (500, "failed to query DB.")
-    assert hsm.refused("GET", f"{INTERFACES}?newerthan=now")[0] == 400
-    assert hsm.refused("GET", f"{INTERFACES}?id=")[0] == 400
-    assert hsm.refused("GET", f"{INTERFACES}?type=toaster") == (400, "Invalid HMS type.")
+    assert hsm.refusal("GET", f"{INTERFACES}?ipaddress=1&network=2") == (500, "failed to query DB.")
+    assert hsm.refusal("GET", f"{INTERFACES}?newerthan=now")[0] == 400
+    assert hsm.refusal("GET", f"{INTERFACES}?id=")[0] == 400
+    assert hsm.refusal("GET", f"{INTERFACES}?type=toaster") == (400, "Invalid HMS type.")

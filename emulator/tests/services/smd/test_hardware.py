@@ -23,7 +23,7 @@ def posted(xname: str, serial: str = "S1", **fru: Any) -> Any:
 
 
 def add(hsm: Hsm, *records: Any) -> None:
-    hsm.done("POST", HARDWARE, {"Hardware": list(records)})
+    hsm.do("POST", HARDWARE, {"Hardware": list(records)})
 
 
 def test_a_node_of_the_machine_with_what_is_in_it(tiny_hsm: Hsm) -> None:
@@ -90,24 +90,24 @@ def test_filters(tiny_hsm: Hsm) -> None:
         for entry in tiny_hsm.read(f"{HARDWARE}?manufacturer=micro%25dev&type=processor")
     }
     assert makers == {"Advanced Micro Devices, Inc."}
-    assert tiny_hsm.refused("GET", f"{HARDWARE}?type=toaster") == (400, "Invalid HMS type")
-    assert tiny_hsm.refused("GET", f"{HARDWARE}?id=toaster") == (400, "Invalid xname")
+    assert tiny_hsm.refusal("GET", f"{HARDWARE}?type=toaster") == (400, "Invalid HMS type")
+    assert tiny_hsm.refusal("GET", f"{HARDWARE}?id=toaster") == (400, "Invalid xname")
 
 
 def test_frus_by_serial_number_follow_changes(tiny_hsm: Hsm) -> None:
-    def found(serial: str) -> list[str]:
+    def fru_ids(serial: str) -> list[str]:
         return [fru["FRUID"] for fru in tiny_hsm.read(f"{FRUS}?serialnumber={serial}") or []]
 
     place = tiny_hsm.read(f"{HARDWARE}?type=node")[0]
     fru, serial = place["PopulatedFRU"]["FRUID"], place["PopulatedFRU"]["NodeFRUInfo"]["SerialNumber"]
-    assert found(serial) == [fru]
+    assert fru_ids(serial) == [fru]
     add(tiny_hsm, posted("x0c0s0b0n0", "MINE"))
     both = f"{serial}&serialnumber=MINE&serialnumber=NONE"
-    assert (found("MINE"), sorted(found(both))) == (["Node.HPE.P12.MINE"], sorted([fru, "Node.HPE.P12.MINE"]))
+    assert (fru_ids("MINE"), sorted(fru_ids(both))) == (["Node.HPE.P12.MINE"], sorted([fru, "Node.HPE.P12.MINE"]))
     assert tiny_hsm.read(f"{FRUS}?serialnumber={serial}&type=processor") == []
-    tiny_hsm.done("DELETE", f"{HARDWARE}/{place['ID']}")
-    tiny_hsm.done("DELETE", f"{FRUS}/{fru}")
-    assert found(both) == ["Node.HPE.P12.MINE"]
+    tiny_hsm.do("DELETE", f"{HARDWARE}/{place['ID']}")
+    tiny_hsm.do("DELETE", f"{FRUS}/{fru}")
+    assert fru_ids(both) == ["Node.HPE.P12.MINE"]
 
 
 def test_what_is_put_in_comes_back_with_an_id_of_its_own(hsm: Hsm) -> None:
@@ -132,12 +132,12 @@ def test_what_is_put_in_comes_back_with_an_id_of_its_own(hsm: Hsm) -> None:
 )
 def test_incomplete_entries_are_refused_and_nothing_is_stored(hsm: Hsm, record: Any, detail: str) -> None:
     body = {"Hardware": [posted("x0c0s9b0n0"), record]}
-    assert hsm.refused("POST", HARDWARE, body) == (400, detail)
+    assert hsm.refusal("POST", HARDWARE, body) == (400, detail)
     assert hsm.read(HARDWARE) == []
 
 
 def test_wrong_types_deep_inside_name_the_field(hsm: Hsm) -> None:
-    status, detail = hsm.refused("POST", HARDWARE, {"Hardware": [posted("x0c0s0b0n0", Model=3)]})
+    status, detail = hsm.refusal("POST", HARDWARE, {"Hardware": [posted("x0c0s0b0n0", Model=3)]})
     assert status == 500
     assert detail.endswith("Go struct field SystemFRUInfoRF.Hardware.PopulatedFRU.NodeFRUInfo.Model of type string")
 
@@ -156,17 +156,17 @@ def test_history_tells_what_was_where(hsm: Hsm) -> None:
     later = hsm.read(f"{HARDWARE}/History?starttime={events[0]['Timestamp']}")["Components"]
     assert [event["ID"] for event in later] == ["x0c0s0b0n0", "x0c0s1b0n0"]
     assert hsm.read(f"{HARDWARE}/History?eventtype=removed") == {"Components": None}
-    assert hsm.refused("GET", f"{HARDWARE}/History?starttime=yesterday") == (500, "failed to query DB.")
-    assert hsm.refused("GET", f"{HARDWARE}/History?eventtype=lost") == (400, "Invalid HWInvHist event type")
+    assert hsm.refusal("GET", f"{HARDWARE}/History?starttime=yesterday") == (500, "failed to query DB.")
+    assert hsm.refusal("GET", f"{HARDWARE}/History?eventtype=lost") == (400, "Invalid HWInvHist event type")
 
 
 def test_a_fru_that_is_somewhere_cannot_be_deleted(hsm: Hsm) -> None:
     add(hsm, posted("x0c0s0b0n0"))
-    assert hsm.refused("DELETE", f"{FRUS}/Node.HPE.P12.S1") == (500, "failed to query DB.")
-    assert hsm.refused("DELETE", FRUS) == (500, "DB query failed.")
-    hsm.done("DELETE", f"{HARDWARE}/x0c0s0b0n0")
-    hsm.done("DELETE", f"{FRUS}/Node.HPE.P12.S1")
-    assert hsm.refused("GET", f"{FRUS}/Node.HPE.P12.S1") == (404, "no such FRU ID.")
+    assert hsm.refusal("DELETE", f"{FRUS}/Node.HPE.P12.S1") == (500, "failed to query DB.")
+    assert hsm.refusal("DELETE", FRUS) == (500, "DB query failed.")
+    hsm.do("DELETE", f"{HARDWARE}/x0c0s0b0n0")
+    hsm.do("DELETE", f"{FRUS}/Node.HPE.P12.S1")
+    assert hsm.refusal("GET", f"{FRUS}/Node.HPE.P12.S1") == (404, "no such FRU ID.")
 
 
 def test_queries_nest_or_are_flat(hsm: Hsm) -> None:
@@ -183,9 +183,9 @@ def test_queries_nest_or_are_flat(hsm: Hsm) -> None:
     assert set(flat) == {"XName", "Format", "Nodes", "Processors"}
     assert list(hsm.read(f"{HARDWARE}/Query/x0c0s0b0n0?children=false")) == ["XName", "Format", "Nodes"]
     assert set(hsm.read(f"{HARDWARE}/Query/x0c0s0b0n0p0?parents=true")) == {"XName", "Format", "Nodes"}
-    assert hsm.refused("GET", f"{HARDWARE}/Query/X0") == (400, "Invalid xname")
-    assert hsm.refused("GET", f"{HARDWARE}/Query/x0?format=Hierarchical") == (400, "Invalid format")
-    assert hsm.refused("GET", f"{HARDWARE}/Query/x0?parents=maybe") == (400, "Invalid boolean for parents")
+    assert hsm.refusal("GET", f"{HARDWARE}/Query/X0") == (400, "Invalid xname")
+    assert hsm.refusal("GET", f"{HARDWARE}/Query/x0?format=Hierarchical") == (400, "Invalid format")
+    assert hsm.refusal("GET", f"{HARDWARE}/Query/x0?parents=maybe") == (400, "Invalid boolean for parents")
 
 
 def test_a_name_without_parents_ends_the_search(hsm: Hsm) -> None:
@@ -194,7 +194,7 @@ def test_a_name_without_parents_ends_the_search(hsm: Hsm) -> None:
 
 
 def test_partitions_take_in_what_is_in_their_nodes(tiny_hsm: Hsm) -> None:
-    tiny_hsm.done("POST", "/partitions", {"name": "p1", "members": {"ids": [NODE]}})
+    tiny_hsm.do("POST", "/partitions", {"name": "p1", "members": {"ids": [NODE]}})
     entries = tiny_hsm.read(f"{HARDWARE}?partition=p1")
     assert entries
     assert all(entry["ID"].startswith(NODE) for entry in entries)
@@ -249,7 +249,7 @@ def test_a_query_shows_what_came_and_not_what_went(tiny_hsm: Hsm) -> None:
     names_before = inside()
     processor, new = f"{NODE}p0", f"{NODE}p3"
     fru = tiny_hsm.read(f"{HARDWARE}/{processor}")["PopulatedFRU"]
-    tiny_hsm.done("DELETE", f"{HARDWARE}/{processor}")
+    tiny_hsm.do("DELETE", f"{HARDWARE}/{processor}")
     record = {"ID": new, "ProcessorLocationInfo": {"Id": "CPU3"}, "PopulatedFRU": fru}
     add(tiny_hsm, record)
     assert inside() == names_before - {processor} | {new}
@@ -257,4 +257,4 @@ def test_a_query_shows_what_came_and_not_what_went(tiny_hsm: Hsm) -> None:
     assert [place["ID"] for place in tiny_hsm.read(f"{HARDWARE}?fruid={fru['FRUID']}")] == [new]
     history = tiny_hsm.read(f"{FRUS}/History/{fru['FRUID']}")["History"]
     assert [place["ID"] for place in history] == [processor, new]
-    assert tiny_hsm.refused("DELETE", f"{FRUS}/{fru['FRUID']}") == (500, "failed to query DB.")
+    assert tiny_hsm.refusal("DELETE", f"{FRUS}/{fru['FRUID']}") == (500, "failed to query DB.")

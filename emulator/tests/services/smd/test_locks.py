@@ -14,7 +14,7 @@ LOCKS = "/locks"
 
 def change(hsm: Hsm, action: str, *xnames: str, model: str = "") -> Any:
     body = {"ComponentIDs": list(xnames), "ProcessingModel": model}
-    return hsm.done("POST", f"{LOCKS}/{action}", body).json()
+    return hsm.do("POST", f"{LOCKS}/{action}", body).json()
 
 
 def status(hsm: Hsm) -> dict[str, tuple[bool, bool, bool]]:
@@ -42,7 +42,7 @@ def test_rigid_is_all_or_nothing(hsm: Hsm) -> None:
     hsm.make(A, B, C)
     change(hsm, "lock", B)
     body = {"ComponentIDs": [A, B, C]}
-    assert hsm.refused("POST", f"{LOCKS}/lock", body) == (400, "Component is Locked")
+    assert hsm.refusal("POST", f"{LOCKS}/lock", body) == (400, "Component is Locked")
     assert [xname for xname, (locked, _, _) in status(hsm).items() if locked] == [B]
 
 
@@ -61,15 +61,15 @@ def test_flexible_does_what_it_can(hsm: Hsm) -> None:
 
 def test_components_that_are_reserved_stay_as_they_are(hsm: Hsm) -> None:
     hsm.make(A)
-    hsm.done("POST", f"{LOCKS}/service/reservations", {"ComponentIDs": [A], "ReservationDuration": 1})
+    hsm.do("POST", f"{LOCKS}/service/reservations", {"ComponentIDs": [A], "ReservationDuration": 1})
     for model in ("rigid", "flexible"):
-        refusal = hsm.refused("POST", f"{LOCKS}/lock", {"ComponentIDs": [A], "ProcessingModel": model})
+        refusal = hsm.refusal("POST", f"{LOCKS}/lock", {"ComponentIDs": [A], "ProcessingModel": model})
         assert refusal == (400, "Component is Reserved")
 
 
 def test_disabling_takes_the_reservation_away(hsm: Hsm) -> None:
     hsm.make(A)
-    hsm.done("POST", f"{LOCKS}/service/reservations", {"ComponentIDs": [A], "ReservationDuration": 1})
+    hsm.do("POST", f"{LOCKS}/service/reservations", {"ComponentIDs": [A], "ReservationDuration": 1})
     change(hsm, "disable", A)
     assert status(hsm) == {A: (False, False, True)}
     change(hsm, "repair", A)
@@ -89,20 +89,20 @@ def test_disabling_takes_the_reservation_away(hsm: Hsm) -> None:
 )
 def test_who_is_meant_must_be_there(hsm: Hsm, body: Any, detail: str) -> None:
     for action in ("lock", "unlock", "disable", "repair", "status"):
-        assert hsm.refused("POST", f"{LOCKS}/{action}", body) == (400, detail)
+        assert hsm.refusal("POST", f"{LOCKS}/{action}", body) == (400, detail)
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b'{"ComponentIDs":"x0"}', b'{"ComponentIDs":[1]}', b"\xff", b'"\0"']
 )
 def test_what_is_not_json_is_blamed_on_the_server(hsm: Hsm, body: bytes) -> None:
-    status_, detail = hsm.refused("POST", f"{LOCKS}/lock", body)
+    status_, detail = hsm.refusal("POST", f"{LOCKS}/lock", body)
     assert (status_, detail[:20]) == (500, "error decoding JSON ")
 
 
 def test_the_status_names_those_that_are_not_there(hsm: Hsm) -> None:
     hsm.make(A)
-    reply = hsm.done("POST", f"{LOCKS}/status", {"ComponentIDs": [A.upper(), "x9"]}).json()
+    reply = hsm.do("POST", f"{LOCKS}/status", {"ComponentIDs": [A.upper(), "x9"]}).json()
     assert [component["ID"] for component in reply["Components"]] == [A]
     assert reply["NotFound"] == ["x9"]
 
@@ -112,12 +112,12 @@ def test_the_status_by_query(hsm: Hsm) -> None:
     change(hsm, "lock", A)
     assert [component["ID"] for component in hsm.read(f"{LOCKS}/status?locked=true")["Components"]] == [A]
     assert hsm.read(f"{LOCKS}/status?reserved=true") == {"Components": []}
-    assert hsm.refused("GET", f"{LOCKS}/status?reserved=perhaps") == (400, "bad 'Reserved' query parameter: perhaps")
+    assert hsm.refusal("GET", f"{LOCKS}/status?reserved=perhaps") == (400, "bad 'Reserved' query parameter: perhaps")
 
 
 def test_locks_survive_the_component_being_deleted_and_made_anew_not_at_all(hsm: Hsm) -> None:
     hsm.make(A)
-    hsm.done("POST", f"{LOCKS}/service/reservations", {"ComponentIDs": [A], "ReservationDuration": 1})
-    hsm.done("DELETE", f"{COMPONENTS}/{A}")
+    hsm.do("POST", f"{LOCKS}/service/reservations", {"ComponentIDs": [A], "ReservationDuration": 1})
+    hsm.do("DELETE", f"{COMPONENTS}/{A}")
     hsm.make(A)
     assert status(hsm) == {A: (False, False, False)}

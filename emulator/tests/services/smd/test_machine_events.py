@@ -46,7 +46,7 @@ def test_the_inventory_at_the_start_is_what_discovery_found(tiny_hsm: Hsm) -> No
 
 
 def test_a_node_that_is_made_again_takes_what_sls_says_of_it(tiny_hsm: Hsm) -> None:
-    tiny_hsm.done("DELETE", f"{COMPONENTS}/x3000c0s1b0n0")
+    tiny_hsm.do("DELETE", f"{COMPONENTS}/x3000c0s1b0n0")
     tiny_hsm.make("x3000c0s1b0n0", state="On")
     node = tiny_hsm.read(f"{COMPONENTS}/x3000c0s1b0n0")
     assert [node[name] for name in ("Role", "SubRole", "NID", "Class")] == ["Management", "Master", 100001, "River"]
@@ -55,7 +55,7 @@ def test_a_node_that_is_made_again_takes_what_sls_says_of_it(tiny_hsm: Hsm) -> N
 def test_owners_have_their_groups(tiny_hsm: Hsm) -> None:
     group = tiny_hsm.read("/groups/blue")
     assert (group["description"], group["members"]["ids"][0]) == ("the first tenant", UP)
-    assert tiny_hsm.found("group=blue") == sorted(group["members"]["ids"])
+    assert tiny_hsm.xnames("group=blue") == sorted(group["members"]["ids"])
 
 
 def test_a_node_that_is_switched_is_on_and_off(tiny_hsm: Hsm) -> None:
@@ -94,9 +94,9 @@ def test_nodes_on_standby_share_one_timer(hsm: Hsm) -> None:
     hsm.make(*nodes, state="Ready")
     for _ in range(3):
         for state in ("Standby", "Ready"):
-            hsm.done("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": state})
+            hsm.do("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": state})
             hsm.site.step(7)
-    hsm.done("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": "Standby"})
+    hsm.do("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": "Standby"})
     hsm.site.step(100)
     waiting = [row for row in hsm.site.tables.take_changes() if row[0] == "agenda" and "smd.polled" in (row[2] or "")]
     assert len(waiting) == 1
@@ -119,7 +119,7 @@ def test_a_slot_takes_its_cards_along_and_brings_them_back_without_the_nodes(tin
 
 
 def test_another_slot_is_left_alone(tiny_hsm: Hsm) -> None:
-    states_before = {xname: tiny_hsm.state(xname) for xname in tiny_hsm.found() if xname.startswith("x1000c0s1")}
+    states_before = {xname: tiny_hsm.state(xname) for xname in tiny_hsm.xnames() if xname.startswith("x1000c0s1")}
     order(tiny_hsm, SLOT, "Off")
     assert {xname: tiny_hsm.state(xname) for xname in states_before} == states_before
 
@@ -140,9 +140,9 @@ def test_who_is_told_of_a_change(tiny_hsm: Hsm, changes: list[tuple[Sequence[str
     assert changes[0] == ([DOWN], {"State": "On", "Flag": "OK"})
     changes.clear()
     bulk = f"{COMPONENTS}/BulkEnabled"
-    tiny_hsm.done("PATCH", bulk, {"ComponentIDs": [UP, DOWN], "Enabled": True})
+    tiny_hsm.do("PATCH", bulk, {"ComponentIDs": [UP, DOWN], "Enabled": True})
     assert changes == []
-    tiny_hsm.done("PATCH", f"{COMPONENTS}/{UP}/Enabled", {"Enabled": True})
+    tiny_hsm.do("PATCH", f"{COMPONENTS}/{UP}/Enabled", {"Enabled": True})
     assert changes == [([UP], {"Enabled": True})]
-    tiny_hsm.done("PATCH", f"{COMPONENTS}/{UP}/FlagOnly", {"Flag": "Alert"})
+    tiny_hsm.do("PATCH", f"{COMPONENTS}/{UP}/FlagOnly", {"Flag": "Alert"})
     assert len(changes) == 1

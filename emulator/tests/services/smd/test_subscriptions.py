@@ -25,7 +25,7 @@ def posts(hsm: Hsm) -> list[tuple[str, Any]]:
 
 def subscribe(hsm: Hsm, subscriber: str = "me@x", url: str = URL, **triggers: Any) -> int:
     body = {"Subscriber": subscriber, "Url": url, **triggers}
-    return int(hsm.done("POST", SCN, body).json()["ID"])
+    return int(hsm.do("POST", SCN, body).json()["ID"])
 
 
 def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
@@ -33,7 +33,7 @@ def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, posts: list[tuple[s
     subscribe(hsm, "other", "http://127.0.0.1:2/", States=["Off"])
     hsm.make(A, B)
     posts.clear()
-    hsm.done("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": [A, B], "State": "On"})
+    hsm.do("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": [A, B], "State": "On"})
     assert posts == [(URL, {"Components": [A, B], "Flag": "OK", "State": "On"})]
 
 
@@ -56,7 +56,7 @@ def test_every_other_trigger(
     subscribe(hsm, **triggers)
     hsm.make(A)
     posts.clear()
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/{path}", change)
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/{path}", change)
     assert posts == [(URL, {"Components": [A], **payload})]
 
 
@@ -65,7 +65,7 @@ def test_a_url_hears_it_once_however_often_it_subscribed(hsm: Hsm, posts: list[t
     subscribe(hsm, "two", States=["On", "Off"])
     hsm.make(A)
     posts.clear()
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
     assert len(posts) == 1
 
 
@@ -73,11 +73,11 @@ def test_what_was_unsubscribed_is_heard_no_more(hsm: Hsm, posts: list[tuple[str,
     number = subscribe(hsm, States=["On", "Off"])
     hsm.make(A)
     posts.clear()
-    hsm.done("PATCH", f"{SCN}/{number}", {"Op": "Remove", "States": ["On"]})
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
+    hsm.do("PATCH", f"{SCN}/{number}", {"Op": "Remove", "States": ["On"]})
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
     assert posts == []
-    hsm.done("DELETE", f"{SCN}/{number}")
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "Off"})
+    hsm.do("DELETE", f"{SCN}/{number}")
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "Off"})
     assert posts == []
 
 
@@ -88,7 +88,7 @@ def test_services_of_the_cluster_are_told_directly(
     subscribe(hsm, url="http://cray-hmnfd/hmi/v1/scn", States=["On"])
     calls: list[tuple[Any, ...]] = []
     monkeypatch.setattr(type(hsm.site.context.mesh), "ask", lambda _, *args: calls.append(args))
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
     assert calls == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
     assert posts == []
 
@@ -97,8 +97,8 @@ def test_subscriptions_are_stored_as_they_were_written(hsm: Hsm) -> None:
     number = subscribe(hsm, States=["ready"], Roles=["compute"])
     record = {"ID": number, "Subscriber": "me@x", "Roles": ["compute"], "States": ["ready"], "Url": URL}
     assert hsm.read(SCN) == {"SubscriptionList": [record]}
-    hsm.done("PATCH", f"{SCN}/{number}", {"Op": "add", "States": ["On"]})
-    hsm.done("PATCH", f"{SCN}/{number}", {"Op": "replace", "Roles": ["Service"]})
+    hsm.do("PATCH", f"{SCN}/{number}", {"Op": "add", "States": ["On"]})
+    hsm.do("PATCH", f"{SCN}/{number}", {"Op": "replace", "Roles": ["Service"]})
     assert hsm.read(f"{SCN}/{number}") == {**record, "Roles": ["Service"], "States": ["ready", "On"]}
     assert hsm.ask("PUT", f"{SCN}/{number}", {"Subscriber": "me@x", "Url": URL, "Enabled": True}).status == 204
     assert hsm.read(f"{SCN}/{number}") == {"ID": number, "Subscriber": "me@x", "Enabled": True, "Url": URL}
@@ -115,16 +115,16 @@ def test_subscriptions_are_stored_as_they_were_written(hsm: Hsm) -> None:
     ],
 )
 def test_subscriptions_that_are_none(hsm: Hsm, body: Any, detail: str) -> None:
-    assert hsm.refused("POST", SCN, body) == (400, detail)
+    assert hsm.refusal("POST", SCN, body) == (400, detail)
     assert hsm.read(SCN) == {"SubscriptionList": None}
 
 
 def test_the_same_subscriber_and_url_again(hsm: Hsm) -> None:
     subscribe(hsm, States=["On"])
-    assert hsm.refused("POST", SCN, {"Subscriber": "me@x", "Url": URL, "States": ["Off"]}) == (400, "Subscribe failed")
+    assert hsm.refusal("POST", SCN, {"Subscriber": "me@x", "Url": URL, "States": ["Off"]}) == (400, "Subscribe failed")
     assert subscribe(hsm, "another", States=["On"]) == 3
     for number in ("0", "-1", "one", "9" * 30):
-        assert hsm.refused("GET", f"{SCN}/{number}") == (400, f"Invalid id - {number}")
+        assert hsm.refusal("GET", f"{SCN}/{number}") == (400, f"Invalid id - {number}")
 
 
 def test_subscriptions_survive_a_restart(open_machine: Callable[[str], Site]) -> None:

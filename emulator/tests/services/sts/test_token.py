@@ -55,5 +55,5 @@ def test_a_body_is_not_looked_at(tiny: Site) -> None:
 def test_paths_that_are_not_there(tiny: Site) -> None:
     sts = Service(tiny, "sts", "")
     assert sts.get("/healthz") == {"Status": "ok"}
-    assert sts.refused("GET", "/none")[0] == 404
-    assert sts.refused("GET", "/token") == (405, "The method is not allowed for the requested URL.")
+    assert sts.refusal("GET", "/none")[0] == 404
+    assert sts.refusal("GET", "/token") == (405, "The method is not allowed for the requested URL.")

@@ -30,9 +30,9 @@ def test_without_a_token_only_its_health_is_told(vault: Vault) -> None:
     assert stranger.ask("HEAD", "/sys/health").status == 200
     assert stranger.ask("GET", "/sys/seal-status").json()["initialized"] is True
     for path in ("/secret/data/a", "/sys/mounts", "/auth/token/lookup-self", "/nothing", "/sys/policy/root"):
-        assert stranger.told("GET", path) == DENIED
-        assert Vault(vault.site, "hvs.wrong").told("GET", path) == INVALID
-        assert Vault(vault.site, "\ud800").told("GET", path) == INVALID
+        assert stranger.errors_of("GET", path) == DENIED
+        assert Vault(vault.site, "hvs.wrong").errors_of("GET", path) == INVALID
+        assert Vault(vault.site, "\ud800").errors_of("GET", path) == INVALID
 
 
 def test_a_site_of_manta_may_have_any_name(vault: Vault) -> None:
@@ -79,7 +79,7 @@ def test_manta_reads_what_it_needs_and_nothing_else(vault: Vault) -> None:
         ("POST", "/auth/token/create"),
         ("POST", "/auth/jwt/role/manta"),
     ]:
-        assert manta.told(method, path, {"data": {}}) == NOT_YOURS
+        assert manta.errors_of(method, path, {"data": {}}) == NOT_YOURS
 
 
 def _forged(site: Any) -> list[str]:
@@ -116,35 +116,35 @@ def _published(site: Any) -> RSAKey:
 
 def test_a_forged_token_opens_nothing(vault: Vault) -> None:
     for forged in _forged(vault.site):
-        assert vault.told("POST", "/auth/jwt/login", {"jwt": forged, "role": "manta"}) == (400, [UNSIGNED])
-        assert vault.told("POST", "/auth/kubernetes/login", {"jwt": forged, "role": "tapms-operator"}) == DENIED
+        assert vault.errors_of("POST", "/auth/jwt/login", {"jwt": forged, "role": "manta"}) == (400, [UNSIGNED])
+        assert vault.errors_of("POST", "/auth/kubernetes/login", {"jwt": forged, "role": "tapms-operator"}) == DENIED
 
 
 def test_at_the_mount_of_the_cluster_only_its_accounts_log_in(vault: Vault) -> None:
-    def said(token: str, role: str) -> tuple[int, list[str]]:
-        return vault.told("POST", "/auth/kubernetes/login", {"jwt": token, "role": role})
+    def log_in(token: str, role: str) -> tuple[int, list[str]]:
+        return vault.errors_of("POST", "/auth/kubernetes/login", {"jwt": token, "role": role})
 
     for person in ("admin", "user"):
-        assert said(jwt_of(vault.site, person), "tapms-operator") == DENIED
+        assert log_in(jwt_of(vault.site, person), "tapms-operator") == DENIED
     stranger = account_token_of(vault.site, "user", "default")
-    assert said(stranger, "tapms-operator") == (403, ["namespace not authorized"])
+    assert log_in(stranger, "tapms-operator") == (403, ["namespace not authorized"])
     neighbour = account_token_of(vault.site, "tapms-operator", "default")
-    assert said(neighbour, "tapms-operator") == (403, ["service account name not authorized"])
-    assert said(f"{neighbour}x", "tapms-operator") == DENIED
+    assert log_in(neighbour, "tapms-operator") == (403, ["service account name not authorized"])
+    assert log_in(f"{neighbour}x", "tapms-operator") == DENIED
     free = {"bound_service_account_names": "*", "bound_service_account_namespaces": "user", "policies": "default"}
-    vault.done("PUT", "/auth/kubernetes/role/free", free)
+    vault.do("PUT", "/auth/kubernetes/role/free", free)
     assert vault.login(stranger, "kubernetes", "free")["policies"] == ["default"]
-    assert said(neighbour, "free") == (403, ["namespace not authorized"])
-    vault.done("PUT", "/auth/kubernetes/role/free", {"policies": "default"})
-    assert said(stranger, "free") == (403, ["namespace not authorized"])
+    assert log_in(neighbour, "free") == (403, ["namespace not authorized"])
+    vault.do("PUT", "/auth/kubernetes/role/free", {"policies": "default"})
+    assert log_in(stranger, "free") == (403, ["namespace not authorized"])
 
 
 @pytest.mark.parametrize("mount", ["kubernetes", "jwt"])
 def test_no_role_makes_a_root(vault: Vault, mount: str) -> None:
     role = {"token_policies": ["root"], "bound_service_account_names": "*", "bound_service_account_namespaces": "*"}
-    vault.done("PUT", f"/auth/{mount}/role/x", role)
+    vault.do("PUT", f"/auth/{mount}/role/x", role)
     token = jwt_of(vault.site) if mount == "jwt" else account_token_of(vault.site, "user", "default")
-    refused = vault.told("POST", f"/auth/{mount}/login", {"jwt": token, "role": "x"})
+    refused = vault.errors_of("POST", f"/auth/{mount}/login", {"jwt": token, "role": "x"})
     assert refused == (400, ["auth methods cannot create root tokens"])
 
 
@@ -170,7 +170,7 @@ def test_a_token_that_is_over_or_for_others_opens_nothing(vault: Vault) -> None:
     del spy.instead["keycloak"]
     genuine = jwt_of(site)
     vault.break_("token-expiry", "keycloak", before=4_000_000_000)
-    assert vault.told("POST", "/auth/jwt/login", {"jwt": genuine, "role": "manta"})[0] == 400
+    assert vault.errors_of("POST", "/auth/jwt/login", {"jwt": genuine, "role": "manta"})[0] == 400
 
 
 def _json(key: RSAKey) -> bytes:
@@ -188,8 +188,8 @@ def _json(key: RSAKey) -> bytes:
     ],
 )
 def test_a_login_that_says_too_little(vault: Vault, mount: str, body: Any, message: str) -> None:
-    assert vault.told("POST", f"/auth/{mount}/login", body) == (400, [message])
-    assert vault.told("POST", "/auth/jwt-manta-/login", body) == DENIED
+    assert vault.errors_of("POST", f"/auth/{mount}/login", body) == (400, [message])
+    assert vault.errors_of("POST", "/auth/jwt-manta-/login", body) == DENIED
 
 
 def test_a_token_lives_as_long_as_it_is_renewed(vault: Vault) -> None:
@@ -204,19 +204,19 @@ def test_a_token_lives_as_long_as_it_is_renewed(vault: Vault) -> None:
     reopened_vault = Vault(reopen(vault.site), mine.token)
     assert reopened_vault.data("GET", "/auth/token/lookup-self")["ttl"] == 600
     reopened_vault.step(601)
-    assert reopened_vault.told("GET", "/auth/token/lookup-self") == INVALID
+    assert reopened_vault.errors_of("GET", "/auth/token/lookup-self") == INVALID
     assert len(reopened_vault.site.tables._tables["vault.tokens"]) == 0
 
 
 def test_a_revoked_token_is_over(vault: Vault) -> None:
     mine = Vault(vault.site, vault.login(jwt_of(vault.site))["client_token"])
-    mine.done("POST", "/auth/token/revoke-self")
-    assert mine.told("GET", "/auth/token/lookup-self") == INVALID
+    mine.do("POST", "/auth/token/revoke-self")
+    assert mine.errors_of("GET", "/auth/token/lookup-self") == INVALID
     other_token = vault.login(jwt_of(vault.site))["client_token"]
     assert other_token != mine.token
-    vault.done("POST", "/auth/token/revoke", {"token": other_token})
-    assert vault.told("POST", "/auth/token/lookup", {"token": other_token}) == (403, ["bad token"])
-    vault.done("POST", "/auth/token/revoke", {"token": vault.token})
+    vault.do("POST", "/auth/token/revoke", {"token": other_token})
+    assert vault.errors_of("POST", "/auth/token/lookup", {"token": other_token}) == (403, ["bad token"])
+    vault.do("POST", "/auth/token/revoke", {"token": vault.token})
     assert vault.data("GET", "/auth/token/lookup-self")["policies"] == ["root"]
 
 
@@ -233,7 +233,7 @@ def test_policies_are_what_they_say(vault: Vault) -> None:
     path "secret/data/team/closed" { capabilities = ["deny"] }
     path "secret/data/+/shared" { capabilities = ["read"] }
     """
-    vault.done("PUT", "/sys/policy/team", {"policy": text})
+    vault.do("PUT", "/sys/policy/team", {"policy": text})
     assert vault.data("GET", "/sys/policy/team")["rules"] == text
     auth = vault.ask("POST", "/auth/token/create", {"policies": ["team"], "ttl": "1h"}).json()["auth"]
     assert (auth["policies"], auth["lease_duration"]) == (["default", "team"], 3600)
@@ -241,19 +241,19 @@ def test_policies_are_what_they_say(vault: Vault) -> None:
     for path in ("team/a", "team/closed", "any/shared"):
         vault.data("POST", f"/secret/data/{path}", {"data": {}})
     assert team.ask("POST", "/secret/data/team/a", {"data": {}}).status == 200
-    assert team.told("GET", "/secret/data/team/closed") == NOT_YOURS
+    assert team.errors_of("GET", "/secret/data/team/closed") == NOT_YOURS
     assert team.ask("GET", "/secret/data/any/shared").status == 200
-    assert team.told("GET", "/secret/data/any/other") == NOT_YOURS
-    assert team.told("DELETE", "/secret/data/team/a") == NOT_YOURS
+    assert team.errors_of("GET", "/secret/data/any/other") == NOT_YOURS
+    assert team.errors_of("DELETE", "/secret/data/team/a") == NOT_YOURS
     body = {"paths": ["secret/data/team/a", "secret/data/team/closed"]}
     capabilities = team.data("POST", "/sys/capabilities-self", body)
     assert capabilities == {"secret/data/team/a": ["create", "read"], "secret/data/team/closed": ["deny"]}
-    assert team.told("POST", "/auth/token/create", {}) == NOT_YOURS
-    vault.done("DELETE", "/sys/policy/team")
-    assert team.told("GET", "/secret/data/any/shared") == NOT_YOURS
-    assert vault.told("PUT", "/sys/policy/bad", {"policy": "nonsense"})[0] == 400
-    assert vault.told("PUT", "/sys/policy/root", {"policy": "x"})[0] == 400
-    assert vault.told("DELETE", "/sys/policy/default") == (400, ['cannot delete "default" policy'])
+    assert team.errors_of("POST", "/auth/token/create", {}) == NOT_YOURS
+    vault.do("DELETE", "/sys/policy/team")
+    assert team.errors_of("GET", "/secret/data/any/shared") == NOT_YOURS
+    assert vault.errors_of("PUT", "/sys/policy/bad", {"policy": "nonsense"})[0] == 400
+    assert vault.errors_of("PUT", "/sys/policy/root", {"policy": "x"})[0] == 400
+    assert vault.errors_of("DELETE", "/sys/policy/default") == (400, ['cannot delete "default" policy'])
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_the_rule_that_fits_best_counts(vault: Vault, rules: dict[str, list[str]
     text = "\n".join(
         f'path "{path}" {{ capabilities = {json.dumps(capabilities)} }}' for path, capabilities in rules.items()
     )
-    vault.done("PUT", "/sys/policy/team", {"policy": text})
+    vault.do("PUT", "/sys/policy/team", {"policy": text})
     auth = vault.ask("POST", "/auth/token/create", {"policies": ["team"]}).json()["auth"]
     team = Vault(vault.site, auth["client_token"])
     assert team.data("POST", "/sys/capabilities-self", {"paths": ["a/b/c"]})["a/b/c"] == expected
@@ -283,7 +283,7 @@ def test_the_rule_that_fits_best_counts(vault: Vault, rules: dict[str, list[str]
 
 def test_two_policies_give_what_either_gives(vault: Vault) -> None:
     for name, word in (("one", "read"), ("two", "list")):
-        vault.done("PUT", f"/sys/policy/{name}", {"policy": f'path "a/*" {{ capabilities = ["{word}"] }}'})
+        vault.do("PUT", f"/sys/policy/{name}", {"policy": f'path "a/*" {{ capabilities = ["{word}"] }}'})
     auth = vault.ask("POST", "/auth/token/create", {"policies": ["one", "two"]}).json()["auth"]
     team = Vault(vault.site, auth["client_token"])
     assert team.data("POST", "/sys/capabilities-self", {"paths": ["a/b"]})["a/b"] == ["list", "read"]

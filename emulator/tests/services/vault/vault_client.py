@@ -26,7 +26,7 @@ class Vault(Service):
         token_headers = {"x-vault-token": self.token} if self.token else {}
         return super().ask(method, path, body, token_headers if headers is None else headers)
 
-    def told(self, method: str, path: str, body: Any = None) -> tuple[int, list[str]]:
+    def errors_of(self, method: str, path: str, body: Any = None) -> tuple[int, list[str]]:
         """Status and errors of a refusal, which has no other fields."""
         reply = self.ask(method, path, body)
         assert set(reply.json()) == {"errors"}, reply.body
@@ -37,7 +37,7 @@ class Vault(Service):
         assert reply.status == 200, reply.body
         return reply.json()["data"]
 
-    def done(self, method: str, path: str, body: Any = None) -> None:
+    def do(self, method: str, path: str, body: Any = None) -> None:
         reply = self.ask(method, path, body)
         assert (reply.status, reply.body) == (204, b"")
 

@@ -25,7 +25,7 @@ class Gitea(Service):
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         return super().ask(method, path, body, self.known if headers is None else headers)
 
-    def told(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    def refusal(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and message of a refusal."""
         reply = self.ask(method, path, body)
         assert set(reply.json()) == {"message", "url"} | ({"errors"} if reply.status == 404 else set()), reply.body

@@ -46,11 +46,11 @@ def test_a_token_opens_what_a_password_does(gitea: Gitea) -> None:
     for headers in ({"authorization": f"token {token}"}, basic(token, ""), basic("any", token)):
         assert gitea.ask("GET", "/user", headers=headers).json()["login"] == "crayvcs"
         assert gitea.ask("GET", "/users/crayvcs/tokens", headers=headers).status == 401
-    assert gitea.told("POST", "/users/crayvcs/tokens", {"name": "mine"}) == (
+    assert gitea.refusal("POST", "/users/crayvcs/tokens", {"name": "mine"}) == (
         400,
         "access token name has been used already",
     )
-    assert gitea.told("POST", "/users/crayvcs/tokens", {}) == (422, "[Name]: Required")
+    assert gitea.refusal("POST", "/users/crayvcs/tokens", {}) == (422, "[Name]: Required")
     assert [entry["sha1"] for entry in gitea.get("/users/crayvcs/tokens")] == ["", ""]
     assert gitea.ask("DELETE", "/users/crayvcs/tokens/mine").status == 204
     assert gitea.ask("DELETE", "/users/crayvcs/tokens/mine").status == 404
@@ -68,10 +68,10 @@ def test_what_csm_rs_asks(gitea: Gitea) -> None:
     assert commit["commit"]["committer"]["date"] == "2025-01-31T10:00:00Z"
     assert [file["filename"] for file in commit["files"]] == ["vars/product.yml"]
     assert commit["stats"] == {"total": 2, "additions": 1, "deletions": 1}
-    assert gitea.told("GET", f"{CSM}/git/commits/{'0' * 40}") == (404, "0" * 40)
-    assert gitea.told("GET", f"{CSM}/git/commits/--all") == (422, "no valid ref or sha: --all")
-    assert gitea.told("GET", f"{CSM}/tags/none") == (404, "none")
-    assert gitea.told("GET", f"{CSM}/git/refs/heads/none") == (404, NO_TARGET)
+    assert gitea.refusal("GET", f"{CSM}/git/commits/{'0' * 40}") == (404, "0" * 40)
+    assert gitea.refusal("GET", f"{CSM}/git/commits/--all") == (422, "no valid ref or sha: --all")
+    assert gitea.refusal("GET", f"{CSM}/tags/none") == (404, "none")
+    assert gitea.refusal("GET", f"{CSM}/git/refs/heads/none") == (404, NO_TARGET)
 
 
 def test_branches_come_and_go(gitea: Gitea) -> None:
@@ -93,11 +93,11 @@ def test_branches_come_and_go(gitea: Gitea) -> None:
         ({"new_branch_name": "a\nupdate refs/heads/main 1"}, (422, "[BranchName]: GitRefName")),
         ({}, (422, "[NewBranchName]: Required")),
     ]:
-        assert gitea.told("POST", f"{CSM}/branches", body) == message
+        assert gitea.refusal("POST", f"{CSM}/branches", body) == message
     assert gitea.ask("DELETE", f"{CSM}/branches/try/one").status == 204
-    assert gitea.told("DELETE", f"{CSM}/branches/try/one") == (404, NO_TARGET)
-    assert gitea.told("DELETE", f"{CSM}/branches/main")[0] == 403
-    assert gitea.told("DELETE", f"{CSM}/branches/cray/csm/1.26.0") == (403, "branch protected")
+    assert gitea.refusal("DELETE", f"{CSM}/branches/try/one") == (404, NO_TARGET)
+    assert gitea.refusal("DELETE", f"{CSM}/branches/main")[0] == 403
+    assert gitea.refusal("DELETE", f"{CSM}/branches/cray/csm/1.26.0") == (403, "branch protected")
     names = [entry["name"] for entry in gitea.get(f"{CSM}/branches?limit=2&page=2")]
     assert names == ["cray/csm/1.26.0", "integration"]
 
@@ -105,7 +105,7 @@ def test_branches_come_and_go(gitea: Gitea) -> None:
 def test_protection_is_set_and_lifted(gitea: Gitea) -> None:
     """The requests of cf-gitea-import, in their order."""
     place = f"{CSM}/branch_protections"
-    assert gitea.told("POST", place, {"branch_name": "cray/csm/1.26.0", "enable_push": False}) == (
+    assert gitea.refusal("POST", place, {"branch_name": "cray/csm/1.26.0", "enable_push": False}) == (
         403,
         "Branch protection already exist",
     )
@@ -155,10 +155,10 @@ def test_files_are_written_as_commits(gitea: Gitea) -> None:
     assert [parent["sha"] for parent in commit["parents"]] == [head_before]
     assert commit["author"]["name"] == commit["committer"]["name"] == "Bea"
     assert refs(gitea)["refs/heads/integration"] == commit["sha"]
-    refusal = gitea.told("POST", f"{CSM}/contents/group_vars/all/more.yml", body)
+    refusal = gitea.refusal("POST", f"{CSM}/contents/group_vars/all/more.yml", body)
     assert refusal == (422, "repository file already exists [path: group_vars/all/more.yml]")
     changed = {**body, "content": encoded("a: 2\n"), "sha": "0" * 40}
-    assert gitea.told("PUT", f"{CSM}/contents/group_vars/all/more.yml", changed) == (
+    assert gitea.refusal("PUT", f"{CSM}/contents/group_vars/all/more.yml", changed) == (
         422,
         f"sha does not match [given: {'0' * 40}, expected: {sha}]",
     )
@@ -172,32 +172,32 @@ def test_files_are_written_as_commits(gitea: Gitea) -> None:
     subjects = [entry["commit"]["message"] for entry in gitea.get(f"{CSM}/commits?sha=integration&limit=3")]
     assert subjects == ["Delete 'group_vars/all/more.yml'\n", "One more\n", "One more\n"]
     imported = {**body, "branch": "cray/csm/1.26.0"}
-    assert gitea.told("POST", f"{CSM}/contents/x", imported)[0] == 403
-    assert gitea.told("POST", f"{CSM}/contents/.git/hooks/x", body)[0] == 422
-    assert gitea.told("POST", f"{CSM}/contents/x", {**body, "content": "!"})[0] == 422
+    assert gitea.refusal("POST", f"{CSM}/contents/x", imported)[0] == 403
+    assert gitea.refusal("POST", f"{CSM}/contents/.git/hooks/x", body)[0] == 422
+    assert gitea.refusal("POST", f"{CSM}/contents/x", {**body, "content": "!"})[0] == 422
 
 
 def test_a_repository_lives_and_goes(gitea: Gitea) -> None:
-    assert gitea.told("POST", "/orgs", {"username": "cray"}) == (422, "user already exists [name: cray]")
+    assert gitea.refusal("POST", "/orgs", {"username": "cray"}) == (422, "user already exists [name: cray]")
     assert gitea.ask("POST", "/orgs", {"username": "Site"}).status == 201
     reply = gitea.ask("POST", "/org/site/repos", {"name": "tools", "auto_init": True, "private": True})
     assert reply.status == 201
     assert (reply.json()["full_name"], reply.json()["empty"]) == ("Site/tools", False)
-    assert gitea.told("POST", "/orgs/site/repos", {"name": "TOOLS"}) == (
+    assert gitea.refusal("POST", "/orgs/site/repos", {"name": "TOOLS"}) == (
         409,
         "The repository with the same name already exists.",
     )
     bare = gitea.ask("POST", "/user/repos", {"name": "empty"}).json()
     assert (bare["full_name"], bare["empty"]) == ("crayvcs/empty", True)
     assert gitea.ask("GET", "/repos/crayvcs/empty", headers={}).status == 200
-    assert gitea.told("GET", "/repos/crayvcs/empty/git/refs") == (409, "Git Repository is empty.")
+    assert gitea.refusal("GET", "/repos/crayvcs/empty/git/refs") == (409, "Git Repository is empty.")
     assert gitea.ask("POST", "/repos/crayvcs/empty/contents/a", {"content": encoded("a")}).status == 201
     assert gitea.ask("PATCH", "/repos/crayvcs/empty", {"private": True}).json()["private"] is True
     assert gitea.ask("GET", "/repos/crayvcs/empty", headers={}).status == 404
     assert gitea.ask("DELETE", "/repos/crayvcs/empty").status == 204
     assert gitea.ask("GET", "/repos/crayvcs/empty").status == 404
     for name in ("..", "a/b", "x.git", "", "a b", "é"):
-        assert gitea.told("POST", "/user/repos", {"name": name})[0] == 422
+        assert gitea.refusal("POST", "/user/repos", {"name": name})[0] == 422
     site = reopen(gitea.site)
     assert set(refs(Gitea(site), "/repos/site/tools")) == {"refs/heads/main"}
     assert Gitea(site).ask("GET", "/repos/crayvcs/empty").status == 404
@@ -251,20 +251,20 @@ def test_an_organization_comes_and_goes_as_hpes_health_check_has_it(gitea: Gitea
     assert gitea.ask("POST", "/org/test-cmsdev-1/repos", options).status == 201
     assert gitea.ask("DELETE", "/orgs/test-cmsdev-1", headers={}).status == 401
     owning = f"user still has ownership of repositories [uid: {reply.json()['id']}]"
-    assert gitea.told("DELETE", "/orgs/Test-CmsDev-1") == (500, owning)
+    assert gitea.refusal("DELETE", "/orgs/Test-CmsDev-1") == (500, owning)
     assert gitea.ask("DELETE", "/repos/test-cmsdev-1/harf").status == 204
     assert gitea.ask("DELETE", "/orgs/test-cmsdev-1").status == 204
     missing_reply = gitea.ask("GET", "/orgs/test-cmsdev-1")
     assert (missing_reply.status, missing_reply.json()["message"]) == (404, "GetOrgByName")
     assert missing_reply.json()["errors"] == ["user redirect does not exist [name: test-cmsdev-1]"]
     for method, path in (("DELETE", ""), ("PATCH", ""), ("GET", "/repos"), ("POST", "/repos"), ("GET", "/members")):
-        assert gitea.told(method, f"/orgs/test-cmsdev-1{path}", {"name": "x"}) == (404, "GetOrgByName")
+        assert gitea.refusal(method, f"/orgs/test-cmsdev-1{path}", {"name": "x"}) == (404, "GetOrgByName")
     assert gitea.ask("POST", "/orgs", body).json()["id"] > reply.json()["id"]
 
 
 def test_the_user_and_the_furnished_organization_are_not_deleted_so(gitea: Gitea) -> None:
-    assert gitea.told("DELETE", "/orgs/cray") == (500, "user still has ownership of repositories [uid: 2]")
-    assert gitea.told("DELETE", "/orgs/crayvcs") == (404, "GetOrgByName")
+    assert gitea.refusal("DELETE", "/orgs/cray") == (500, "user still has ownership of repositories [uid: 2]")
+    assert gitea.refusal("DELETE", "/orgs/crayvcs") == (404, "GetOrgByName")
 
 
 def test_an_organization_is_edited_and_hidden(gitea: Gitea) -> None:
@@ -272,8 +272,8 @@ def test_an_organization_is_edited_and_hidden(gitea: Gitea) -> None:
     edited = gitea.ask("PATCH", "/orgs/lab", {"description": "beams", "visibility": "private"}).json()
     assert (edited["full_name"], edited["website"], edited["description"]) == ("", "", "beams")
     assert gitea.ask("PATCH", "/orgs/lab", {}).json()["visibility"] == "private"
-    assert gitea.told("PATCH", "/orgs/lab", {"visibility": "secret"}) == (422, "[Visibility]: In")
-    assert gitea.told("POST", "/orgs", {"username": "x", "visibility": "secret"}) == (422, "[Visibility]: In")
+    assert gitea.refusal("PATCH", "/orgs/lab", {"visibility": "secret"}) == (422, "[Visibility]: In")
+    assert gitea.refusal("POST", "/orgs", {"username": "x", "visibility": "secret"}) == (422, "[Visibility]: In")
     assert gitea.ask("PATCH", "/orgs/lab", {}, {}).status == 401
     assert gitea.ask("GET", "/orgs/lab", headers={}).json()["message"] == "HasOrgOrUserVisible"
     assert [one["username"] for one in gitea.ask("GET", "/orgs", headers={}).json()] == ["cray"]
@@ -285,4 +285,4 @@ def test_members_of_an_organization(gitea: Gitea) -> None:
     assert [one["login"] for one in gitea.get("/orgs/cray/members")] == ["crayvcs"]
     assert gitea.ask("GET", "/orgs/cray/members", headers={}).json() == []
     assert gitea.ask("GET", "/orgs/cray/members/CrayVCS").status == 204
-    assert gitea.told("GET", "/orgs/cray/members/other") == (404, NO_TARGET)
+    assert gitea.refusal("GET", "/orgs/cray/members/other") == (404, NO_TARGET)

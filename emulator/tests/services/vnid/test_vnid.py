@@ -69,7 +69,7 @@ def test_a_partition_is_read_back_as_it_was_written(vnid: Service) -> None:
     ],
 )
 def test_partitions_never_overlap(vnid: Service, change: dict[str, Any], status: int, detail: str) -> None:
-    assert vnid.refused("POST", "/vnis", {**WLM, **change}) == (status, detail)
+    assert vnid.refusal("POST", "/vnis", {**WLM, **change}) == (status, detail)
     assert vnid.get("/vnis") == {"documentSelfLinks": ["/fabric/vnis/WLM"]}
 
 
@@ -82,7 +82,7 @@ def test_partitions_may_touch(vnid: Service) -> None:
 def test_vnis_run_out_and_come_back(vnid: Service) -> None:
     first = numbers(reserve(vnid, vniCount=4)["documentSelfLinks"])
     assert first == [2048, 2049, 2050, 2051]
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 7}) == (
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 7}) == (
         409,
         "Not enough VNIs available in partition WLM",
     )
@@ -90,9 +90,9 @@ def test_vnis_run_out_and_come_back(vnid: Service) -> None:
     # A released VNI is the last to be allocated again.
     assert numbers(reserve(vnid, vniCount=7)["documentSelfLinks"]) == [2052, 2053, 2054, 2055, 2056, 2057, 2049]
     assert len(set(numbers(vnid.get("/vnis/WLM/vnis")["documentSelfLinks"]))) == 10
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 1})[0] == 409
-    assert vnid.refused("DELETE", "/vnis/WLM/vnis/1") == (404, "VNI 1 not found in partition WLM")
-    assert vnid.refused("GET", "/vnis/WLM/vnis/x") == (400, "Invalid VNI 'x'")
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 1})[0] == 409
+    assert vnid.refusal("DELETE", "/vnis/WLM/vnis/1") == (404, "VNI 1 not found in partition WLM")
+    assert vnid.refusal("GET", "/vnis/WLM/vnis/x") == (400, "Invalid VNI 'x'")
 
 
 def test_a_service_may_choose(vnid: Service) -> None:
@@ -116,8 +116,8 @@ def test_a_service_may_choose(vnid: Service) -> None:
         ({"vniCount": 1, "pools": [{}]}, (400, "Pool {} not found in partition WLM")),
         ({"vniCount": 1, "jobID": "none"}, (404, "Job none not found in partition WLM")),
     ]:
-        assert vnid.refused("POST", "/vnis/WLM/vnis", body) == message
-    assert vnid.refused("POST", "/vnis/none/vnis", {"vniCount": 1}) == (404, "Partition none not found")
+        assert vnid.refusal("POST", "/vnis/WLM/vnis", body) == message
+    assert vnid.refusal("POST", "/vnis/none/vnis", {"vniCount": 1}) == (404, "Partition none not found")
 
 
 def test_pools_are_for_who_names_them(vnid: Service) -> None:
@@ -142,7 +142,7 @@ def test_pools_are_for_who_names_them(vnid: Service) -> None:
         ("DELETE", "/pools/apps", None, (409, "VNIs in pool apps are in use")),
         ("GET", "/pools/b", None, (404, "Pool b not found in partition WLM")),
     ]:
-        assert vnid.refused(method, f"/vnis/WLM{path}", body) == message
+        assert vnid.refusal(method, f"/vnis/WLM{path}", body) == message
     for vni in (2048, 2049):
         vnid.ask("DELETE", f"/vnis/WLM/vnis/{vni}")
     assert vnid.ask("DELETE", "/vnis/WLM/pools/apps").json() == {}
@@ -165,20 +165,20 @@ def test_a_job_and_its_steps(vnid: Service) -> None:
     assert vnid.get("/vnis/WLM/vnis/2048")["jobVNI"] is True
     assert numbers(vnid.get("/vnis/WLM/jobs/Job%201")["jobStepVNIs"]) == [2049, 2050]
     assert vnid.get("/vnis/WLM/jobs") == {"documentSelfLinks": ["/fabric/vnis/WLM/jobs/Job%201"]}
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1"}) == (
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1"}) == (
         409,
         "Job Job 1 may not reserve more than 3 VNIs",
     )
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1", "UID": 0}) == (
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1", "UID": 0}) == (
         403,
         "Job Job 1 does not belong to UID 0",
     )
-    assert vnid.refused("POST", "/vnis/WLM/jobs", job_body)[0] == 409
+    assert vnid.refusal("POST", "/vnis/WLM/jobs", job_body)[0] == 409
     vnid.ask("DELETE", "/vnis/WLM/vnis/2050")
     assert numbers(vnid.get("/vnis/WLM/jobs/Job%201")["jobStepVNIs"]) == [2049]
     assert vnid.ask("DELETE", "/vnis/WLM/jobs/Job%201").json() == {}
     assert vnid.get("/vnis/WLM/vnis") == {"documentSelfLinks": []}
-    assert vnid.refused("DELETE", "/vnis/WLM/jobs/Job%201")[0] == 404
+    assert vnid.refusal("DELETE", "/vnis/WLM/jobs/Job%201")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_job_and_its_steps(vnid: Service) -> None:
     ],
 )
 def test_a_job_that_is_none(vnid: Service, change: dict[str, Any], detail: str) -> None:
-    assert vnid.refused("POST", "/vnis/WLM/jobs", {"jobID": "1", "UID": 1, **change}) == (400, detail)
+    assert vnid.refusal("POST", "/vnis/WLM/jobs", {"jobID": "1", "UID": 1, **change}) == (400, detail)
     assert vnid.get("/vnis/WLM/vnis") == {"documentSelfLinks": []}
 
 
@@ -228,7 +228,7 @@ def test_multicast_addresses_come_from_the_fabric_manager(vnid: Service) -> None
         ("DELETE", "/fabric/collectives/jobs/WLM-1", None),
     ]
     spy.instead["fabric-manager"] = Reply(503)
-    assert vnid.refused("POST", "/vnis/WLM/jobs", job_body)[0] == 502
+    assert vnid.refusal("POST", "/vnis/WLM/jobs", job_body)[0] == 502
     assert vnid.get("/vnis/WLM/vnis") == {"documentSelfLinks": []}
 
 
@@ -246,7 +246,7 @@ def test_a_partition_takes_all_of_its_own_along(vnid: Service) -> None:
 def test_status_and_performance(vnid: Service) -> None:
     assert vnid.get("/status") == {"status": "Active", "verbose": 0}
     assert vnid.ask("POST", "/status", {"status": "x", "verbose": 2}).json() == {"status": "Active", "verbose": 2}
-    assert vnid.refused("POST", "/status", {"verbose": 3}) == (400, "verbose must be from 0 to 2")
+    assert vnid.refusal("POST", "/status", {"verbose": 3}) == (400, "verbose must be from 0 to 2")
     reserve(vnid, vniCount=3)
     reserve(vnid)
     reservations, used = vnid.get("/performance")
@@ -276,9 +276,9 @@ def test_a_restart_changes_nothing(vnid: Service) -> None:
 @pytest.mark.parametrize("body", GARBAGE)
 def test_garbage_is_a_problem(vnid: Service, body: bytes) -> None:
     for path in ("/vnis", "/vnis/WLM/vnis", "/vnis/WLM/pools", "/vnis/WLM/jobs"):
-        assert vnid.refused("POST", path, body)[0] == 400
-    assert vnid.refused("PUT", "/vnis", body)[0] == 405
-    assert vnid.refused("GET", "/none")[0] == 404
+        assert vnid.refusal("POST", path, body)[0] == 400
+    assert vnid.refusal("PUT", "/vnis", body)[0] == 405
+    assert vnid.refusal("GET", "/none")[0] == 404
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

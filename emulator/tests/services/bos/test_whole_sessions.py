@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service_client import open_site, reopen
-from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, UP, UP_TOO, Beside, Bos
+from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, UP, UP_TOO, Bos, StubbedServices
 
 
 def kernel_parameters(bos: Bos, node: str) -> str:
@@ -63,7 +63,7 @@ def test_configured_by_cfs(bos: Bos) -> None:
     statuses = set()
     while bos.state(name) != "complete":
         bos.step(LOOK)
-        statuses.add(bos.word(DOWN))
+        statuses.add(bos.status_of(DOWN))
     assert {"on_hold", "power_on_called", "configuring", "stable"} <= statuses
     component = bos.site.mesh.ask("cfs", "GET", f"/v3/components/{DOWN}").json()
     assert (component["desired_config"], component["configuration_status"], component["enabled"]) == (
@@ -107,7 +107,7 @@ def test_a_boot_that_hangs_once_is_begun_again(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     name = bos.session("boot")
     bos.step(1100)
-    assert bos.word(DOWN) == "power_on_called"
+    assert bos.status_of(DOWN) == "power_on_called"
     bos.site.clear_fault(fault)
     bos.step(600)
     assert "ForceOff" in bos.orders(DOWN) or "GracefulShutdown" in bos.orders(DOWN)
@@ -165,7 +165,7 @@ def test_staged_and_applied(bos: Bos) -> None:
     assert (status["percent_staged"], status["managed_components_count"]) == (100.0, 2)
     bos.step(10 * LOOK)
     assert bos.state(name) == "running"
-    applied = bos.done("POST", "/applystaged", {"xnames": [DOWN, UP_TOO, "missing"]})
+    applied = bos.do("POST", "/applystaged", {"xnames": [DOWN, UP_TOO, "missing"]})
     assert applied == {"succeeded": [DOWN], "failed": [], "ignored": [UP_TOO, "missing"]}
     component = bos.component_of(DOWN)
     assert (component["session"], component["enabled"]) == (name, True)
@@ -173,7 +173,7 @@ def test_staged_and_applied(bos: Bos) -> None:
     assert component["desired_state"]["boot_artifacts"] == component["staged_state"]["boot_artifacts"]
     bos.step(1500)
     assert bos.site.machine.boot.stage(DOWN) == "up"
-    assert bos.word(DOWN) == "stable"
+    assert bos.status_of(DOWN) == "stable"
     assert bos.state(name) == "running"
 
 
@@ -182,7 +182,7 @@ def test_clearing_what_was_staged_ends_the_session(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     name = bos.session("boot", stage=True)
     bos.step(LOOK)
-    assert bos.done("POST", "/applystaged", {"xnames": [DOWN]})["succeeded"] == [DOWN]
+    assert bos.do("POST", "/applystaged", {"xnames": [DOWN]})["succeeded"] == [DOWN]
     assert not any(bos.component_of(DOWN)["staged_state"]["boot_artifacts"].values())
     bos.finish(name)
     assert bos.site.machine.boot.stage(DOWN) == "up"
@@ -192,8 +192,8 @@ def test_what_is_staged_without_its_session(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     name = bos.session("boot", stage=True)
     bos.step(LOOK)
-    bos.done("DELETE", f"/sessions/{name}")
-    assert bos.done("POST", "/applystaged", {"xnames": [DOWN]})["failed"] == [DOWN]
+    bos.do("DELETE", f"/sessions/{name}")
+    assert bos.do("POST", "/applystaged", {"xnames": [DOWN]})["failed"] == [DOWN]
     component = bos.component_of(DOWN)
     assert component["error"] == f"Staged session no longer exists (session: {name}, tenant: )"
     assert (component["enabled"], component["session"]) == (False, name)
@@ -203,10 +203,10 @@ def test_what_is_staged_has_to_fit_the_operation(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     off, on = bos.session("shutdown", stage=True, name="off"), bos.session("boot", stage=True, name="on")
     bos.patch(DOWN, staged_state={"session": off, "boot_artifacts": {"kernel": "k"}})
-    bos.done("POST", "/applystaged", {"xnames": [DOWN]})
+    bos.do("POST", "/applystaged", {"xnames": [DOWN]})
     assert bos.component_of(DOWN)["error"].startswith("Staged operation is shutdown but boot artifacts have been spec")
     bos.patch(DOWN, staged_state={"session": on, "boot_artifacts": {"kernel": ""}})
-    bos.done("POST", "/applystaged", {"xnames": [DOWN]})
+    bos.do("POST", "/applystaged", {"xnames": [DOWN]})
     assert bos.component_of(DOWN)["error"].startswith("Staged operation is boot but some boot artifacts have not been")
 
 
@@ -221,10 +221,10 @@ def test_a_session_that_takes_over_nodes_of_another_ends_it(bos: Bos) -> None:
     assert stages(bos) == {"off"}
 
 
-def test_few_questions_are_asked(bos: Bos, beside: Beside) -> None:
+def test_few_questions_are_asked(bos: Bos, beside: StubbedServices) -> None:
     bos.template()
     bos.finish(bos.session("reboot"))
     looks = 60
-    assert len(beside.asked("pcs", "POST", "/power-status")) <= looks
-    assert len(beside.asked("cfs", "GET")) <= looks
-    assert len(beside.asked("bss", "PUT")) <= 4
+    assert len(beside.requests("pcs", "POST", "/power-status")) <= looks
+    assert len(beside.requests("cfs", "GET")) <= looks
+    assert len(beside.requests("bss", "PUT")) <= 4

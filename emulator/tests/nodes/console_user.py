@@ -9,7 +9,7 @@ GPU, OTHER = "x1100c0s4b0n0", "x1000c0s0b0n0"
 """Nodes of psi: the first is off and has four GH200, the second is up."""
 
 
-class Seat:
+class ConsoleUser:
     """A user at a console."""
 
     def __init__(self, site: Site, node: str) -> None:
@@ -32,7 +32,7 @@ class Seat:
         output = self.type(f"{line}\r", seconds)
         return output.partition("\n")[2].rpartition("\n")[0]
 
-    def log_in(self) -> Seat:
+    def log_in(self) -> ConsoleUser:
         self.type("root\r")
         assert self.type(f"{node_password(self.site.random)}\r").endswith("# ")
         return self

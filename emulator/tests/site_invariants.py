@@ -8,7 +8,7 @@ from typing import Any
 from csm_emulator.machine.power import SWITCHED
 from csm_emulator.services.pcs.power_status.polling import INTERVAL
 from csm_emulator.site import Site
-from machine import properties as truths
+from machine import invariants
 
 ENDED = ("completed", "aborted")
 WANTED = {"On": "on", "Off": "off", "Soft-Off": "off", "Force-Off": "off", "Hard-Restart": "on", "Init": "on"}
@@ -38,7 +38,7 @@ class Picture:
         tables = {name: list(table.items()) for name, table in self.site.tables._tables.items() if name != "clock"}
         return tables | {"agenda": [(key, due) for key, due in tables["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
 
-    def to_come(self) -> list[list[Any]]:
+    def scheduled_actions(self) -> list[list[Any]]:
         return [due for due in self.table("agenda").values() if due[1].startswith(_OF_THE_MACHINE)]
 
     def due(self, kind: str) -> list[list[Any]]:
@@ -46,7 +46,7 @@ class Picture:
 
 
 def check_machine(picture: Picture) -> None:
-    truths.check(picture)  # type: ignore[arg-type]
+    invariants.check(picture)  # type: ignore[arg-type]
 
 
 def check_agenda(picture: Picture) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from csm_emulator.machine.fabric.plan import PortPlace
 from csm_emulator.site import Site
-from site_properties import Picture
+from site_invariants import Picture
 
 PUSHED_WITHIN = 30.0
 """Seconds: a sweep runs every eleven seconds, and a push takes up to three; a longer time is an error."""

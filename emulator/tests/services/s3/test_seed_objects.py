@@ -91,8 +91,8 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     s3.ask("PUT", "/boot-images/copy", headers={"x-amz-copy-source": f"boot-images/{image.id}/rootfs"})
     s3.ask("DELETE", "/sat")
     reopened_s3 = Caller(reopen(site))
-    assert reopened_s3.refused("GET", f"/boot-images/{image.id}/initrd") == "404 NoSuchKey"
-    assert reopened_s3.refused("GET", "/sat") == "404 NoSuchBucket"
+    assert reopened_s3.refusal("GET", f"/boot-images/{image.id}/initrd") == "404 NoSuchKey"
+    assert reopened_s3.refusal("GET", "/sat") == "404 NoSuchBucket"
     assert f"{image.id}/initrd" not in reopened_s3.texts("/boot-images", "Key")
     assert reopened_s3.get("boot-images", f"{image.id}/kernel") == b"own"
     assert reopened_s3.get("boot-images", "copy") == reopened_s3.get("boot-images", f"{image.id}/rootfs")
@@ -121,7 +121,7 @@ def test_an_upload_that_is_cut_leaves_nothing(s3: Caller) -> None:
     assert reply.status == 503
     assert s3.put("ims", "other", b"elsewhere")
     assert s3.get("sds", "a") == b"old"
-    assert s3.refused("GET", "/sds/new") == "404 NoSuchKey"
+    assert s3.refusal("GET", "/sds/new") == "404 NoSuchKey"
     assert s3.ask("PUT", "/sds/a", b"new").status == 503
     assert s3.put("sds", "a", b"new")
     assert header(s3.ask("HEAD", "/sds/a"), "etag") == f'"{digest(b"new")}"'

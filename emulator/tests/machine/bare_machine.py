@@ -21,7 +21,7 @@ SCRIPT = "#!ipxe\nkernel --name kernel http://rgw/kernel root=live console=ttyS0
 EVERYTHING = 1_000_000
 
 
-class Bare:
+class BareMachine:
     def __init__(self, path: Path, topology: Topology, seed: int = 1) -> None:
         self.path = path
         self.kept = StateFile(path)
@@ -52,7 +52,7 @@ class Bare:
     def fault(self, kind: str, targets: str, **more: Any) -> Fault:
         return self.faults.set(Fault(self.faults.new_id(), kind, targets, **more))
 
-    def told(self, kind: str, xname: str) -> list[str]:
+    def event_values(self, kind: str, xname: str) -> list[str]:
         return [event.value for event in self.events if (event.kind, event.xname) == (kind, xname)]
 
     def lines(self) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ class Bare:
     def table(self, name: str) -> dict[str, Any]:
         return dict(self.tables._tables[name])
 
-    def to_come(self) -> list[list[Any]]:
+    def scheduled_actions(self) -> list[list[Any]]:
         """Moment, kind and arguments of every scheduled action."""
         return list(self.table("agenda").values())
 

@@ -66,7 +66,7 @@ def test_the_inventory_is_that_of_the_configuration_or_of_the_options(cfs: Cfs) 
 
 def test_reports_of_ansible(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     layer = cfs.book.layers(session(cfs, "c"))[0]
     cfs.book.append_state([NODE, OTHER, "missing"], layer, "failed", "s")
     cfs.book.append_state([NODE], layer, "failed", "s")
