@@ -41,7 +41,7 @@ def emulated(machine: Emulator, *arguments: str) -> subprocess.CompletedProcess[
     return command(*arguments, CSM_EMULATOR=machine.control)
 
 
-def test_people_are_told_where_it_is_and_what_to_try(tmp_path: Path) -> None:
+def test_the_greeting_has_addresses_and_examples(tmp_path: Path) -> None:
     arguments = [str(COMMAND), "tiny", "--port", "0"]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     with subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
@@ -138,7 +138,7 @@ def test_mistakes_are_explained(arguments: list[str], message: str, tmp_path: Pa
     assert "Traceback" not in ran.stderr
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken_socket:
         taken_socket.bind(("127.0.0.1", 0))
         taken_socket.listen()

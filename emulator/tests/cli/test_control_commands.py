@@ -145,7 +145,7 @@ def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) ->
         (["statsu"], "psi, tiny) nor a file with an SLS dump; did you mean `csm-emulator status`?"),
     ],
 )
-def test_a_slip_is_explained(machine: Emulator, arguments: list[str], why: str) -> None:
+def test_a_mistake_is_explained(machine: Emulator, arguments: list[str], why: str) -> None:
     assert why in error_of(machine, *arguments)
 
 

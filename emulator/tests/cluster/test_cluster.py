@@ -52,7 +52,7 @@ def test_a_follower_goes_on_from_where_it_was(site: Site) -> None:
     assert events == [f"{turn}.{number}" for turn in range(5) for number in range(3)]
 
 
-def test_what_an_ended_container_was_going_to_say_is_not_said(site: Site) -> None:
+def test_future_lines_of_an_ended_container_are_dropped(site: Site) -> None:
     _start(site)
     cluster = site.context.cluster
     cluster.begin(*NAMES, "main")

@@ -84,7 +84,7 @@ def test_a_job_of_ims_without_a_session_waits_for_the_operator_of_cfs(tiny: Site
     assert lab.ims.ask("GET", f"/jobs/{job}").status == 404
 
 
-def test_a_service_whose_pod_is_new_begins_anew(tiny: Site) -> None:
+def test_a_service_with_a_new_pod_starts_again(tiny: Site) -> None:
     """HMNFD subscribes with HSM once in the life of its pod."""
     tiny.step(60)
     hsm = Service(tiny, "smd", "/hsm/v2")

@@ -13,7 +13,7 @@ from conformance.spec_bugs import NOT_SERVED
 pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)
 
 
-def test_every_operation_is_there_or_says_why_not() -> None:
+def test_every_operation_exists_or_is_501_with_a_reason() -> None:
     missing = [row.operation for row in operations_table.rows() if row.support == operations_table.MISSING]
     assert not missing
 

@@ -46,6 +46,6 @@ def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
         ({"pod": "missing"}, "no pod missing; `csm-emulator pods` shows them"),
     ],
 )
-def test_which_one_is_said(site: Site, query: dict[str, str], message: str) -> None:
+def test_an_ambiguous_or_missing_pod_is_named(site: Site, query: dict[str, str], message: str) -> None:
     with pytest.raises(NotFound, match=message):
         ask(site, **query)

@@ -104,7 +104,7 @@ def test_what_ends_too_early(body: bytes, whole: str, stream: str) -> None:
     assert (decoding_error(body), decoding_error(body, whole=False)) == (whole, stream)
 
 
-def test_a_stream_may_go_on_and_one_that_is_blank_says_nothing() -> None:
+def test_a_stream_may_have_more_values_and_a_blank_one_has_none() -> None:
     assert decoding_error(b"{} x") == "invalid character 'x' after top-level value"
     assert decode_first(b' {"Name": "a"}x', OUTER)["Name"] == "a"
     with pytest.raises(NothingSaid):

@@ -111,7 +111,7 @@ def test_other_tokens_of_the_realm_are_no_access_tokens(door: Door) -> None:
         {"resource_access": None},
     ],
 )
-def test_a_genuine_token_that_says_the_wrong_thing(door: Door, wrong: dict[str, Any]) -> None:
+def test_a_genuine_token_with_wrong_claims(door: Door, wrong: dict[str, Any]) -> None:
     assert door.status("GET", GROUPS, bearer(door.minted(**ADMIN))) == 0
     assert door.status("GET", GROUPS, bearer(door.minted(**{**ADMIN, **wrong}))) == 403
 
@@ -155,7 +155,7 @@ def test_a_token_is_good_where_it_was_given_out(door: Door) -> None:
         "Bearer {}, Bearer {}",
     ],
 )
-def test_the_word_before_the_token_is_just_so(door: Door, scheme: str) -> None:
+def test_the_scheme_before_the_token_is_exact(door: Door, scheme: str) -> None:
     token = door.log_in("admin")["access_token"]
     assert door.status("GET", GROUPS, {"authorization": scheme.replace("{}", token)}) == 403
 
@@ -209,7 +209,7 @@ def test_the_key_for_encryption_signs_nothing(door: Door) -> None:
     assert door.status("GET", GROUPS, bearer(forged)) == 403
 
 
-def test_a_node_speaks_for_itself(door: Door) -> None:
+def test_a_node_may_only_write_its_own_records(door: Door) -> None:
     sub = "spiffe://shasta/compute/x1000c0s0b0n0/workload/heartbeat"
     token = bearer(door.minted(sub=sub))
     assert door.status("POST", "/apis/hbtd/hmi/v1/heartbeat/x1000c0s0b0n0", token) == 0

@@ -78,7 +78,7 @@ def test_facts_that_a_kind_does_not_take(tiny: Site, kind: str, facts: dict[str,
     assert list(tiny.faults) == []
 
 
-def test_what_is_too_long_says_so_in_plain_figures(tiny: Site) -> None:
+def test_too_long_durations_are_refused_with_the_limit(tiny: Site) -> None:
     with pytest.raises(InvalidMachine, match="from 0 to 31622400, not 1000000000000"):
         tiny.set_fault(Fault("f1", "latency", "smd", facts={"seconds": 10**12}))
 

@@ -20,7 +20,7 @@ def inside(bare: BareMachine, xname: str) -> list[Part]:
     return [part for part in bare.machine.parts() if part.xname.startswith(xname)]
 
 
-def test_at_the_start_nodes_are_as_the_topology_says_and_all_else_is_on(bare: BareMachine) -> None:
+def test_at_the_start_only_nodes_outside_the_running_list_are_off(bare: BareMachine) -> None:
     for part in bare.machine.parts():
         off = part.type == "Node" and part.xname not in bare.machine.topology.running
         assert bare.power.state(part.xname) == (OFF if off else ON), part.xname
@@ -159,7 +159,7 @@ def test_a_slot_takes_its_nodes_and_controllers_with_it(bare: BareMachine) -> No
     assert bare.power.state("x1000c0s1b0n0") == ON
 
 
-def test_a_slot_that_is_on_again_has_controllers_soon_and_nodes_when_told(bare: BareMachine) -> None:
+def test_a_slot_that_is_on_again_has_controllers_soon_and_nodes_when_ordered(bare: BareMachine) -> None:
     bare.order(SLOT, "Off")
     bare.step(5)
     bare.order(SLOT, "On")
@@ -310,7 +310,7 @@ def test_every_reset_of_every_part_can_be_given(bare: BareMachine) -> None:
             bare.step(200)
 
 
-def test_the_log_says_what_happened_and_why(bare: BareMachine) -> None:
+def test_the_log_has_events_and_their_causes(bare: BareMachine) -> None:
     bare.order(SLOT, "Off")
     bare.step(5)
     entries = [(line["what"], line["target"], line["cause"]) for line in bare.lines()]

@@ -109,7 +109,7 @@ def test_the_blades_of_a_sample_are_those_that_it_names() -> None:
     assert "x1000c0r3" in topology.parts
 
 
-def test_what_is_guessed_is_said() -> None:
+def test_guesses_are_named() -> None:
     topology = load_sls(dump())
     assert "guessed are EX235a" in topology.about
     blade = dump(x1000c0s0={"Xname": "x1000c0s0", "Class": "Mountain", "ExtraProperties": {"@rie.mockup": "EX254n"}})

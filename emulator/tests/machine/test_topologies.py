@@ -249,7 +249,7 @@ def test_no_compute_node_has_two_owners(name: str) -> None:
     assert topology.running <= set(topology.places)
 
 
-def test_psi_is_as_the_paper_says() -> None:
+def test_psi_has_the_sizes_of_the_paper() -> None:
     topology = load("psi")
     psi = next(owner for owner in topology.owners if owner.label == "psi")
     parts = [topology.parts[node] for node in psi.nodes]

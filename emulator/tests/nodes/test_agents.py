@@ -90,7 +90,7 @@ def test_an_unanswered_agent_repeats_its_report(tmp_path: Path, silent: str) -> 
     site.kept.close()
 
 
-def test_a_node_that_is_off_says_nothing(tmp_path: Path) -> None:
+def test_a_node_that_is_off_reports_nothing(tmp_path: Path) -> None:
     spy = _boot(tmp_path / "state", "quiet")
     spy._site.machine.power.reset(NODE, "ForceOff", "test")
     count_before = len(spy.bodies(f"/v2/components/{NODE}"))

@@ -98,7 +98,7 @@ def test_the_system_as_a_whole_has_a_status(psi: Site) -> None:
         "systemctl stop bos-reporter",
     ],
 )
-def test_nothing_is_changed_and_it_says_so(psi: Site, line: str) -> None:
+def test_commands_that_would_change_the_node_are_refused(psi: Site, line: str) -> None:
     user = ConsoleUser(psi, OTHER).log_in()
     output_before = user.run("ip addr; ip route; systemctl")
     output = user.run(f"{line} || echo refused")
@@ -121,7 +121,7 @@ def test_an_interface_has_the_same_index_however_it_is_asked_for(psi: Site) -> N
     assert user.run("ip addr hsn0; echo $?") == 'Command "hsn0" is unknown, try "ip address help".\n255'
 
 
-def test_the_way_to_an_address_is_told(psi: Site) -> None:
+def test_the_route_to_an_address_is_shown(psi: Site) -> None:
     user = ConsoleUser(psi, OTHER).log_in()
     assert user.run("ip route get 10.253.1.10").startswith("10.253.1.10 dev hsn0 src 10.253.0.10 ")
     assert user.run("ip r get 192.0.2.1").startswith("192.0.2.1 via 10.100.0.1 dev nmn0 src 10.100.0.10 ")
@@ -140,7 +140,7 @@ def test_free_counts_in_the_unit_that_is_asked_for(psi: Site, option: str, total
     assert swap.split()[0] == "Swap:"
 
 
-def test_gpus_are_told_of_in_fields(psi: Site) -> None:
+def test_gpus_are_listed_by_fields(psi: Site) -> None:
     boot(psi, GPU)
     user = ConsoleUser(psi, GPU).log_in()
     fields = "index,name,uuid,memory.total,memory.used,driver_version,utilization.gpu,temperature.gpu,power.draw"

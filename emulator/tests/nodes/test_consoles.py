@@ -48,7 +48,7 @@ def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
     assert f"xname={GPU}" in output, "the kernel's own parameters"
 
 
-def test_a_boot_that_hangs_says_no_more(psi: Site) -> None:
+def test_a_boot_that_hangs_prints_no_more(psi: Site) -> None:
     psi.set_fault(Fault("f1", "boot-hangs", GPU, facts={"stage": "kernel"}))
     body = {"hosts": [GPU], "kernel": "s3://boot-images/abc/kernel"}
     psi.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body)

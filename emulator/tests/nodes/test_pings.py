@@ -40,7 +40,7 @@ def test_ping_ends_with_ctrl_c(psi: Site) -> None:
     assert user.type("", seconds=10) == ""
 
 
-def test_ping_knows_names_and_says_what_it_does_not(psi: Site) -> None:
+def test_ping_resolves_names_and_reports_unknown_ones(psi: Site) -> None:
     user = ConsoleUser(psi, OTHER).log_in()
     assert f"({address(psi, 'x1100c0s0b0n0')})" in user.run("ping -c 1 nid005000-hsn0", seconds=2)
     assert f"({address(psi, 'x1100c0s0b0n0', 'NMN')})" in user.run("ping -c 1 x1100c0s0b0n0", seconds=2)
@@ -151,7 +151,7 @@ def test_an_interface_may_be_named(psi: Site) -> None:
         ("", "ping: usage error: Destination address required", 1),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_its_words(psi: Site, arguments: str, message: str, code: int) -> None:
+def test_wrong_arguments_have_the_errors_of_ping(psi: Site, arguments: str, message: str, code: int) -> None:
     lines = ConsoleUser(psi, OTHER).log_in().run(f"ping {arguments}; echo $?").splitlines()
     assert (lines[0], lines[-1]) == (message, str(code))
 

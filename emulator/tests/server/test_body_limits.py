@@ -62,7 +62,7 @@ def test_who_has_no_token_is_refused_before_the_body(machine: Emulator, headers:
     assert answer.endswith(b"Unauthorized Request")
 
 
-def test_who_goes_nowhere_is_told_before_the_body(machine: Emulator) -> None:
+def test_an_unknown_path_is_refused_before_the_body(machine: Emulator) -> None:
     assert announce(machine, machine.url, "/apis/missing/", 100).startswith(b"HTTP/1.1 404 ")
 
 

@@ -36,7 +36,7 @@ def test_time_stands_still_until_it_is_stepped(machine: Emulator) -> None:
     assert machine.tell("GET", "/clock")["moment"] == clock_before["moment"] + 90
 
 
-def test_truth_is_told_in_order_and_with_its_cause(machine: Emulator) -> None:
+def test_log_entries_are_in_order_and_have_a_cause(machine: Emulator) -> None:
     node, last = a_node(machine), machine.tell("GET", "/status")["log"]
     power(machine, node, "on")
     machine.step(600)
@@ -56,7 +56,7 @@ def test_truth_is_told_in_order_and_with_its_cause(machine: Emulator) -> None:
     assert machine.part(node)["beating"] is True
 
 
-def test_wrong_cables_and_what_a_tenant_left_are_true_and_told(machine: Emulator) -> None:
+def test_wrong_cables_and_disk_remnants_are_shown(machine: Emulator) -> None:
     nodes = machine.tell("GET", "/parts?type=Node")["parts"]
     (one, first), (two, second) = [
         (str(node["xname"]), port) for node in nodes for port in node["cables"].values() if port
@@ -97,7 +97,7 @@ def test_what_is_no_state_is_refused_and_changes_nothing(machine: Emulator, tmp_
     assert file.read_bytes() == text
 
 
-def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(machine: Emulator, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="cannot be saved"):
         machine.tell("POST", "/save", {"path": str(tmp_path / "no" / "where")})
 

@@ -158,7 +158,7 @@ def test_three_requests_at_once_have_three_answers(machine: Emulator) -> None:
     assert say(machine, "smd", ODD["three at once"][0]).count(b"HTTP/1.1 200 OK") == 3
 
 
-def test_who_stops_sending_still_hears_the_answer(machine: Emulator) -> None:
+def test_a_client_that_stops_sending_still_gets_the_answer(machine: Emulator) -> None:
     with dial(machine, "smd") as line:
         line.sendall(READY + b"\r\n")
         line.shutdown(socket.SHUT_WR)

@@ -44,7 +44,7 @@ def _break() -> None:
     raise ZeroDivisionError
 
 
-def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_action_that_fails_is_logged_and_time_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(running: Running) -> None:
         site = running.site
         moments: list[float] = []
@@ -66,7 +66,7 @@ def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplo
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_a_full_disk_is_told_and_written_later(
+def test_a_full_disk_is_logged_and_the_state_is_written_later(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("csm_emulator.site_runner.KEEP_EVERY", 0.01)

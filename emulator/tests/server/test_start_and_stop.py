@@ -49,7 +49,7 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
         (["--begin", "0001-01-01T00:00:00+14:00"], "1971 to 2999"),
     ],
 )
-def test_what_makes_no_sense_is_said_in_a_line(tmp_path: Path, options: list[str], message: str) -> None:
+def test_wrong_options_give_one_line_of_error(tmp_path: Path, options: list[str], message: str) -> None:
     with started(tmp_path, *options) as process:
         out, err = process.communicate(timeout=30)
     assert process.returncode not in (0, 1)
@@ -74,7 +74,7 @@ def test_told_to_end_while_it_begins_it_leaves_nothing_behind(tmp_path: Path, nu
     assert not list(tmp_path.glob("csm-emulators/*"))
 
 
-def test_a_second_one_is_told_that_the_state_is_in_use(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_while_the_state_is_in_use(tmp_path: Path) -> None:
     state = str(tmp_path / "machine.state")
     with emulate("tiny", "--state", state) as first:
         with started(tmp_path, "--state", state) as second:
@@ -130,7 +130,7 @@ def test_a_malformed_kernel_url_does_not_stop_the_machine(tiny: Site) -> None:
     assert tiny.machine.boot.record(DOWN)["kernel"] == "s3://[bucket/kernel"
 
 
-def test_without_git_it_says_what_will_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_it_asks_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with started(tmp_path) as process:
         assert process.stdout is not None

@@ -105,7 +105,7 @@ def test_an_endless_input_of_a_pipe_is_cut_and_the_rest_goes_on() -> None:
     assert run("cat /dev/zero | head -c 5 | wc -c").out == "5\n"
 
 
-def test_a_line_that_was_ended_says_so() -> None:
+def test_a_line_that_was_ended_has_a_message() -> None:
     result = run("while true; do :; done")
     assert result.code == 137
     assert result.err == "sh: killed: the line does more work than this shell allows\n"

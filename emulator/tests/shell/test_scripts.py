@@ -134,7 +134,7 @@ def test_exit_codes(script: str, code: int) -> None:
         ("grep '\\(' /etc/hosts", "grep: Unmatched ( or \\("),
     ],
 )
-def test_what_cannot_be_done_is_said(script: str, err: str) -> None:
+def test_unsupported_commands_have_a_message(script: str, err: str) -> None:
     result = run(script)
     assert (result.out, result.err.startswith(err)) == ("", True), result.err
     assert result.code > 0

@@ -60,7 +60,7 @@ def test_a_copy_takes_the_place_of_a_copy_and_of_nothing_else(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "\ud800", "no/such/folder"])
-def test_a_place_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
+def test_an_impossible_path_is_refused(tmp_path: Path, name: str) -> None:
     with closing(StateFile(tmp_path / "state")) as state_file, pytest.raises(InvalidMachine):
         state_file.copy_to(tmp_path / name)
 

@@ -52,7 +52,7 @@ def test_what_is_put_on_while_something_is_done_counts_from_there() -> None:
     assert calls == [(1015.0, 1005.0)]
 
 
-def test_at_most_so_many_at_once() -> None:
+def test_the_number_of_actions_at_once_is_bounded() -> None:
     scheduler, _, calls = make()
     for number in range(5):
         scheduler.after(number, "note", number)

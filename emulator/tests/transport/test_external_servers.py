@@ -288,11 +288,11 @@ def test_notices_to_a_silent_server_do_not_delay_the_end(monkeypatch: pytest.Mon
 class Moving(BaseHTTPRequestHandler):
     """``/STATUS/…`` redirects to ``/…`` with that status; the rest of the path is the last answer."""
 
-    seen: ClassVar[list[tuple[str, str, bytes]]] = []
+    requests: ClassVar[list[tuple[str, str, bytes]]] = []
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
-        self.seen.append((self.command, self.path, body))
+        self.requests.append((self.command, self.path, body))
         status, _, location = self.path[1:].partition("/")
         self.send_response(int(status))
         if location:
@@ -309,7 +309,7 @@ class Moving(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def moving() -> Iterator[str]:
-    Moving.seen.clear()
+    Moving.requests.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Moving) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -331,15 +331,15 @@ def moving() -> Iterator[str]:
 )
 def test_a_redirect_is_followed(moving: str, path: str, status: int, methods: list[str]) -> None:
     assert send(question(moving + path), 20).status == status
-    assert [method for method, _, _ in Moving.seen] == methods
-    assert {body for method, _, body in Moving.seen if method == "POST"} == {b"{}"}
-    assert {body for method, _, body in Moving.seen if method == "GET"} <= {b""}
+    assert [method for method, _, _ in Moving.requests] == methods
+    assert {body for method, _, body in Moving.requests if method == "POST"} == {b"{}"}
+    assert {body for method, _, body in Moving.requests if method == "GET"} <= {b""}
 
 
-def test_redirects_come_to_an_end_and_lead_nowhere_else(moving: str) -> None:
+def test_redirects_are_bounded_and_stay_on_loopback(moving: str) -> None:
     with pytest.raises(Unreachable, match="stopped after 10 redirects"):
         send(question(moving + "/307" * 10 + "/200"), 20)
-    assert len(Moving.seen) == 10
+    assert len(Moving.requests) == 10
     with pytest.raises(Unreachable, match="loopback only"):
         send(question(f"{moving}/307/nowhere"), 20)
 

@@ -45,7 +45,7 @@ def test_headers_come_back_over_one_connection() -> None:
         assert unpacker.unpack(packer.pack(headers)) == headers
 
 
-def test_streams_open_speak_and_end() -> None:
+def test_streams_open_carry_data_and_end() -> None:
     spdy, client = Spdy(), Client()
     events = received(spdy, client.open(1, StreamType="error"), client.open(3, StreamType="stdin"), data(3, b"hi", FIN))
     assert events == [

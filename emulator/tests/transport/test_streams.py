@@ -165,7 +165,7 @@ def test_a_handler_can_cut_the_connection() -> None:
     run(story())
 
 
-def test_a_tunnel_carries_bytes_both_ways_and_hears_the_end() -> None:
+def test_a_tunnel_carries_bytes_both_ways_and_sees_the_end() -> None:
     chunks = []
 
     async def echo(tunnel: Tunnel) -> None:
@@ -195,7 +195,7 @@ async def _shout(socket: WebSocket) -> None:
         await socket.send(message.upper())
 
 
-def test_a_websocket_speaks_text_and_bytes() -> None:
+def test_a_websocket_carries_text_and_bytes() -> None:
     async def story() -> None:
         async with (
             serving(lambda call: accept(call, _shout, ("b", "a"))) as port,
@@ -211,7 +211,7 @@ def test_a_websocket_speaks_text_and_bytes() -> None:
     run(story())
 
 
-def test_a_service_that_has_said_all_closes_the_websocket() -> None:
+def test_a_service_that_ends_closes_the_websocket() -> None:
     async def once(socket: WebSocket) -> None:
         await socket.send("that is all")
 
@@ -263,7 +263,7 @@ HANDSHAKE = (
 )
 
 
-def test_what_comes_right_behind_a_handshake_is_heard() -> None:
+def test_bytes_right_behind_a_handshake_are_read() -> None:
     async def story() -> None:
         async with serving(lambda call: accept(call, _shout)) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -378,7 +378,7 @@ def test_listeners_stop_while_a_client_follows() -> None:
 @pytest.mark.parametrize(
     "request_text", ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf", "GET / HTTP/1.1\r\nhost: a\r\n\r\n"]
 )
-def test_who_sends_half_a_request_or_does_not_read_holds_no_end_up(
+def test_half_requests_and_slow_readers_do_not_delay_the_end(
     request_text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def without_end() -> AsyncGenerator[bytes, None]:

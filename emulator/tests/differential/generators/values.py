@@ -74,10 +74,10 @@ def spoiled(draw: st.DrawFn, valid: Values, often: int = 5) -> Json:
     if how == "add" or not value:
         return {**value, draw(st.sampled_from(("Extra", "id", "ID", "uuid"))): draw(garbage)}
     name = draw(st.sampled_from(sorted(value)))
-    others = {key: inner for key, inner in value.items() if key != name}
+    remaining = {key: inner for key, inner in value.items() if key != name}
     if how == "lose":
-        return others
-    return {**others, name.swapcase(): value[name]} if how == "case" else {**others, name: draw(garbage)}
+        return remaining
+    return {**remaining, name.swapcase(): value[name]} if how == "case" else {**remaining, name: draw(garbage)}
 
 
 def some(optional: Mapping[str, Values], **always: Values) -> Values:

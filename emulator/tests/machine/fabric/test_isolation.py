@@ -78,7 +78,7 @@ def test_between_equal_ports_reaching_is_symmetric(
 
 @SETTINGS
 @given(port_states=st.lists(states((1, 10, 20)), min_size=8, max_size=8), tag=TAGS)
-def test_a_broadcast_is_heard_by_those_that_frames_reach(
+def test_a_broadcast_reaches_the_same_nics_as_single_frames(
     shared: Network, port_states: list[PortState], tag: int | None
 ) -> None:
     put(shared, dict(zip(shared.nics, port_states, strict=True)))

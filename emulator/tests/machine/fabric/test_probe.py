@@ -29,7 +29,7 @@ def part(network: Network) -> None:
         network.enforce(nic, (3000, 3099))
 
 
-def test_every_pair_is_told_with_its_reason(network: Network) -> None:
+def test_every_pair_has_its_reason(network: Network) -> None:
     part(network)
     result = probe(network.machine, {"from": BLUE, "to": [*BLUE, *GREEN]})
     assert result["counts"] == {"pairs": 6, "reached": 2}
@@ -177,7 +177,7 @@ def test_too_many_pairs_are_not_listed(open_network: Open) -> None:
         probe(network.machine, {"from": network.nics, "to": network.nics})
 
 
-def test_ports_are_told_and_unknown_ones_are_not(network: Network) -> None:
+def test_known_ports_are_described_and_unknown_ones_are_not(network: Network) -> None:
     (description,) = describe_ports(network.machine, [network.port(ONE)], differs=False)
     assert (description["planned"], description["cable"], description["power"]) == (ONE, ONE, "on")
     assert description["effective"]["native"] == 1

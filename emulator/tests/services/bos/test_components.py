@@ -147,7 +147,7 @@ def test_an_enabled_component_is_on_hold_until_the_first_round(bos: Bos) -> None
     assert bos.status_of(UP) != "on_hold"
 
 
-def test_a_new_wish_ends_the_session_and_the_counts(bos: Bos) -> None:
+def test_a_new_desired_state_resets_session_and_counts(bos: Bos) -> None:
     bos.patch(UP, session="s", event_stats=TRIED)
     assert bos.component_of(UP)["event_stats"] == TRIED
     component = bos.patch(UP, desired_state={"configuration": "c"})

@@ -96,7 +96,7 @@ def test_nodes_that_hsm_no_longer_has_are_left_alone(bos: Bos, beside: StubbedSe
         ),
     ],
 )
-def test_a_refusal_is_told_and_tried_again(bos: Bos, beside: StubbedServices, service: str, error: str) -> None:
+def test_a_refusal_is_stored_and_repeated(bos: Bos, beside: StubbedServices, service: str, error: str) -> None:
     def refuse(call: Call) -> Reply | None:
         is_order = call.method == "PATCH" or call.path == "/transitions"
         return Reply(500, b'{\n "detail": "no"\n}\n', JSON) if is_order else None
@@ -113,7 +113,7 @@ def test_a_refusal_is_told_and_tried_again(bos: Bos, beside: StubbedServices, se
     assert (component["error"], component["event_stats"]["power_on_attempts"]) == ("", 2)
 
 
-def test_images_that_ims_does_not_have_are_told_and_booted(bos: Bos, beside: StubbedServices) -> None:
+def test_unknown_images_are_logged_and_booted(bos: Bos, beside: StubbedServices) -> None:
     beside.answer("ims", lambda call: Reply(404, b"{}", JSON) if call.method == "PATCH" else None)
     start(bos, node_list=[DOWN])
     image = bos.image()["id"]
@@ -198,7 +198,7 @@ def test_the_configuration_operator_puts_right_what_cfs_has(bos: Bos, beside: St
     assert bos.site.mesh.ask("cfs", "GET", f"/v3/components/{UP}").json()["desired_config"] == "c"
 
 
-def test_what_a_node_said_is_believed_for_four_hours(bos: Bos) -> None:
+def test_a_reported_state_is_valid_for_four_hours(bos: Bos) -> None:
     bos.patch(UP, actual_state={"boot_artifacts": {"kernel": "k"}})
     bos.step(3 * 3600)
     bos.patch(UP_TOO, actual_state={"boot_artifacts": {"kernel": "k"}})

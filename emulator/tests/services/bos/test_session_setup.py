@@ -99,7 +99,7 @@ def test_architecture(bos: Bos) -> None:
     assert error(bos, set_up(bos)) == NOTHING
 
 
-def test_what_a_boot_wants(bos: Bos) -> None:
+def test_the_desired_state_of_a_boot(bos: Bos) -> None:
     bos.template(
         cfs="common", kernel_parameters="quiet", rootfs_provider="sbps", rootfs_provider_passthrough="sbps:v1:x"
     )
@@ -147,7 +147,7 @@ def test_a_root_that_bos_does_not_provide(bos: Bos) -> None:
     assert " root=::/dev/sda " in bos.component_of(UP)["desired_state"]["boot_artifacts"]["kernel_parameters"]
 
 
-def test_a_shutdown_wants_nothing_and_a_reboot_forgets(bos: Bos) -> None:
+def test_a_shutdown_desires_nothing_and_a_reboot_clears_the_actual_state(bos: Bos) -> None:
     ran = {"kernel": "k", "kernel_parameters": "p", "initrd": "i"}
     for node in (UP, UP_TOO):
         bos.patch(node, actual_state={"boot_artifacts": ran}, desired_state={"boot_artifacts": ran})

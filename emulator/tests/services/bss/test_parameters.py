@@ -66,7 +66,7 @@ def test_an_image_that_is_deleted_is_gone_from_its_hosts(bss: Service) -> None:
 
 @pytest.mark.parametrize("body", [body for body in GARBAGE if body not in (b"null", b'{"name":"\\ud800","Name":null}')])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_garbage_is_refused_in_the_words_of_go(bss: Service, method: str, body: bytes) -> None:
+def test_garbage_has_the_errors_of_go(bss: Service, method: str, body: bytes) -> None:
     status, detail = bss.refusal(method, "/bootparameters", body)
     assert status == 400
     assert detail.startswith("Bad Request: ")
@@ -82,7 +82,7 @@ def test_wrong_types_are_refused_or_taken_but_never_half(bss: Service, field: st
     assert (parameters_before is None) == (reply.status == 400)
 
 
-def test_a_wrong_method_is_told_what_is_allowed(bss: Service) -> None:
+def test_a_wrong_method_gets_the_allowed_ones(bss: Service) -> None:
     refused = bss.ask("DELETE", "/hosts")
     assert (refused.status, dict(refused.headers)) == (405, {"Allow": "GET,POST"})
     assert bss.ask("GET", "/anything/else").body == b"Hello World!"

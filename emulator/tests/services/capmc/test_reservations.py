@@ -66,7 +66,7 @@ def test_pcs_is_lent_the_reservation(capmc: Service) -> None:
     assert capmc.orders(DOWN) == ["On"]
 
 
-def test_a_reinit_is_answered_when_the_node_is_off_and_told_to_come_on(capmc: Service) -> None:
+def test_a_reinit_is_answered_when_the_node_is_off_and_ordered_on(capmc: Service) -> None:
     reply = order(capmc, REINIT, UP)
     waited, reply_body = seconds_until_answered(capmc, reply)
     assert reply_body == FINE
@@ -81,7 +81,7 @@ def test_on_after_a_reinit_of_the_same_node(capmc: Service) -> None:
     assert reply_body == FINE
 
 
-def test_an_order_meanwhile_is_refused(capmc: Service) -> None:
+def test_a_second_order_for_a_reserved_node_is_refused(capmc: Service) -> None:
     order(capmc, REINIT, UP)
     capmc.site.step(10.0)
     assert order(capmc, ON, UP).json() == BUSY

@@ -139,7 +139,7 @@ def test_layers_that_a_good_session_left_out_are_skipped(cfs: Cfs) -> None:
     assert cfs.status(NODE) == "configured"
 
 
-def test_who_has_got_another_wish_meanwhile_starts_again(cfs: Cfs) -> None:
+def test_a_new_desired_configuration_starts_again(cfs: Cfs) -> None:
     cfs.set_desired("c", NODE)
     cfs.step(70)
     cfs.configure("c", "one", "two", commit=NEW)

@@ -240,7 +240,7 @@ def test_a_component_without_a_state_breaks_every_list_that_it_is_in(cfs: Cfs) -
         ("PATCH", "", 7, "7 is not valid under any of the given schemas"),
     ],
 )
-def test_what_is_wrong_is_said_in_the_words_of_the_framework(
+def test_errors_have_the_words_of_the_framework(
     shared_cfs: Cfs, method: str, path: str, body: object, detail: str
 ) -> None:
     status, title, reply_detail = shared_cfs.problem(method, f"/v3/components{path}", body)

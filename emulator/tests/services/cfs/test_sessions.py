@@ -147,7 +147,7 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
     cfs.site.keep()
 
 
-def test_a_start_that_is_no_time_harms_those_who_ask_for_ages_only(cfs: Cfs) -> None:
+def test_an_invalid_start_time_only_breaks_filters_by_age(cfs: Cfs) -> None:
     make(cfs, "s")
     cfs.do("PATCH", "/v3/sessions/s", {"status": {"session": {"start_time": "nonsense", "status": "complete"}}})
     assert cfs.problem("GET", "/v3/sessions?min_age=1d")[0] == 500
@@ -235,7 +235,7 @@ def test_pages(cfs: Cfs) -> None:
     assert names(cfs, "after_id=b&limit=2") == ["c"]
 
 
-def test_one_session_or_many_are_deleted_and_those_who_run_them_hear_of_it(cfs: Cfs) -> None:
+def test_deleted_sessions_are_reported_to_the_runner(cfs: Cfs) -> None:
     for name in ("a", "b", "c", "d"):
         make(cfs, name)
     for name in ("b", "c"):

@@ -197,7 +197,7 @@ def test_huge_numbers_do_no_harm(cfs: Cfs) -> None:
     cfs.site.keep()
 
 
-def test_what_the_service_says_of_itself(cfs: Cfs) -> None:
+def test_versions_and_health_of_the_service(cfs: Cfs) -> None:
     for path in ("/", "/versions", "/v2", "/v3"):
         assert cfs.get(path) == {"major": "1", "minor": "31", "patch": "1"}
     assert cfs.get("/healthz") == {"db_status": "ok", "kafka_status": "ok"}

@@ -357,7 +357,7 @@ def test_templates_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "its templates and conditions take longer than anybody waits" in text(course)
 
 
-def test_a_session_that_is_spread_says_everything_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_in_several_parts_logs_every_line_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "TURN", 50)
     monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.TURN", 50)
     monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", Counted)

@@ -156,7 +156,7 @@ def test_the_longest_expression_is_followed() -> None:
         ("exit 99999999999999999999", 99999999999999999999 % 256),
     ],
 )
-def test_a_shell_fails_as_its_words_say(line: str, status: int) -> None:
+def test_a_shell_command_fails_by_its_exit_code(line: str, status: int) -> None:
     assert run_shell(line)[0] == status
 
 

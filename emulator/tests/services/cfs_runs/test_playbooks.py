@@ -121,7 +121,7 @@ def test_rescue_and_always() -> None:
     assert failing.code == 2
 
 
-def test_handlers_run_once_at_the_end_for_those_who_changed() -> None:
+def test_handlers_run_once_at_the_end_for_changed_hosts() -> None:
     playbook = tasks(
         """
 - file: {path: /x}

@@ -54,7 +54,7 @@ def test_a_pod_that_only_looks_like_one_of_them_gets_no_consoles(consoles: Servi
     assert consoles.get("/replicas")["replicas"] == 2
 
 
-def test_what_hsm_learns_and_forgets_changes_who_has_a_console(consoles: Service) -> None:
+def test_nodes_added_to_and_deleted_from_hsm_get_and_lose_consoles(consoles: Service) -> None:
     mesh, components = consoles.site.mesh, "/hsm/v2/State/Components"
     new = {"Components": [{"ID": "x9000c0s0b0n0", "Type": "Node", "State": "On", "Flag": "OK"}]}
     assert mesh.ask("smd", "POST", components, new).ok
@@ -171,7 +171,7 @@ def test_a_shell_over_a_websocket(machine: Emulator) -> None:
             opened.recv(LIMIT)
 
 
-def test_two_who_join_see_the_same(machine: Emulator) -> None:
+def test_two_clients_of_a_console_see_the_same(machine: Emulator) -> None:
     with socket(machine, f"interact/{NODE}") as first, socket(machine, f"interact/{NODE}") as second:
         until(second, "opened.")
         log_in(first, machine)

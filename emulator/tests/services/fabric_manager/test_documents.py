@@ -34,7 +34,7 @@ def test_switches_and_ports_are_those_of_the_machine(manager: Manager) -> None:
     assert manager.get("/fabric/ports")["documentCount"] == 10
 
 
-def test_a_port_says_where_its_cable_should_lead(manager: Manager) -> None:
+def test_a_port_has_the_planned_end_of_its_cable(manager: Manager) -> None:
     port = manager.get("/fabric/ports/x1000c0r7j1p1")
     assert port["dst_port"] == "x1000c0s0b1n1h0"
     assert port["hsnIp"] == "10.253.0.13"
@@ -70,7 +70,7 @@ def test_on_the_first_day_switches_do_what_the_documents_say(open_machine: Open,
         assert description["effective"] == description["intended"], port
 
 
-def test_an_envelope_counts_versions_and_says_what_was_done_last(manager: Manager) -> None:
+def test_an_envelope_has_the_version_and_the_last_action(manager: Manager) -> None:
     vlan = manager.send("POST", "/fabric/vlans", {"id": 12, "name": "blue", "status": "ONLINE"})
     assert (vlan["documentVersion"], vlan["documentUpdateAction"]) == (0, "POST")
     assert vlan["documentSelfLink"] == "/fabric/vlans/12"

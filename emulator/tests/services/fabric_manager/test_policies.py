@@ -84,7 +84,7 @@ def test_a_changed_policy_goes_to_all_ports_that_have_it(manager: Manager) -> No
     assert manager.fabric.state("x1000c0r3j9p0").speed == "BS_200G"
 
 
-def test_the_first_policy_that_says_a_thing_wins() -> None:
+def test_the_first_policy_with_a_field_wins() -> None:
     first = {"nativeVlanId": "/fabric/vlans/5", "isUntaggedAllowed": False}
     second = {"state": "ONLINE", "nativeVlanId": "/fabric/vlans/6", "allowedVlans": ["/fabric/vlans/7"], "speed": "s"}
     assert merge([first, second], edge=True) == {
@@ -230,7 +230,7 @@ def test_a_slow_barrier_holds_up_its_port_only(manager: Manager) -> None:
 
 
 @pytest.mark.parametrize("away", ["power", "controller", "service"])
-def test_a_switch_that_does_not_answer_is_told_when_it_does(manager: Manager, away: str) -> None:
+def test_an_unreachable_switch_gets_its_state_later(manager: Manager, away: str) -> None:
     power = manager.site.machine.power
     blue = manager.make_vlan(2, "blue")
     fault = ""

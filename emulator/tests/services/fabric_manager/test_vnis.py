@@ -40,7 +40,7 @@ def test_a_task_goes_through_its_stages(manager: Manager) -> None:
     assert stages == ["CREATED", "STARTED", "FINISHED"]
 
 
-def test_a_task_says_what_it_does(manager: Manager) -> None:
+def test_a_task_has_its_vnis_and_ports(manager: Manager) -> None:
     task = manager.get(manager.make_block("blue", ["2000-2002"], ONE, THREE))
     assert task["vniList"] == task["addVniList"] == [2000, 2001, 2002]
     assert task["edgePortDFAs"] == [manager.dfa(ONE), manager.dfa(THREE)]

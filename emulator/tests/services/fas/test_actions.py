@@ -63,7 +63,7 @@ def version(fas: Service, target: str, bmc: str = BMC) -> str:
     )
 
 
-def test_a_dry_run_says_what_it_would_do_and_does_nothing(fas: Service) -> None:
+def test_a_dry_run_reports_the_update_and_changes_nothing(fas: Service) -> None:
     action = act(fas, "BMC", overrideDryrun=False)
     details = until_over(fas, action)
     assert (details["state"], details["stateHelper"]) == ("succeeded", f"dry run completed: Updated Image: {NEW}")

@@ -65,7 +65,7 @@ def test_an_image_comes_back_as_it_was_made(fas: Service) -> None:
         ),
     ],
 )
-def test_what_an_image_lacks_is_said(fas: Service, change: dict[str, Any], detail: str) -> None:
+def test_missing_fields_of_an_image_are_named(fas: Service, change: dict[str, Any], detail: str) -> None:
     reply = fas.ask("POST", "/images", IMAGE | change)
     assert reply.json() == {"type": "about:blank", "detail": detail, "status": 400, "title": "Bad Request"}
     assert fas.get("/images") == {"images": []}

@@ -58,7 +58,7 @@ def test_a_node_that_lost_its_power_stays_off_although_hbtd_thinks_otherwise(hbt
     assert hbtd.component(node)[0] == "Off"
 
 
-def test_many_nodes_are_told_of_in_one_request(hbtd: Service) -> None:
+def test_many_nodes_are_reported_in_one_request(hbtd: Service) -> None:
     nodes = sorted(node for node in hbtd.site.machine.topology.running if node.startswith("x1000"))
     assert len(nodes) > 1
     spy = Spy(hbtd.site)

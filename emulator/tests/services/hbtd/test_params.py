@@ -55,7 +55,7 @@ def test_numbers_have_to_be_text(hbtd: Service, body: object, detail: str) -> No
     assert hbtd.refusal("PATCH", "/params", body) == (400, detail)
 
 
-def test_errtime_decides_who_is_dead(hbtd: Service) -> None:
+def test_errtime_decides_when_a_node_is_dead(hbtd: Service) -> None:
     hbtd.ask("POST", "/heartbeat/x0c0s0b0n0", {"Status": "OK", "Timestamp": "t"})
     hbtd.step(4.0)
     hbtd.ask("PATCH", "/params", {"Errtime": "4"})

@@ -69,7 +69,7 @@ def test_a_full_batch_does_not_wait(hmnfd: Service, posts: Sent) -> None:
     assert [len(body["Components"]) for _, body in posts] == [3]
 
 
-def test_each_hears_of_what_it_asked_for(hmnfd: Service, posts: Sent) -> None:
+def test_each_subscriber_gets_the_states_of_its_subscription(hmnfd: Service, posts: Sent) -> None:
     subscribe(hmnfd, "nodes", States=["Populated"], Components=["allnodes"])
     subscribe(hmnfd, "two", States=["Populated"], Components=["x1c0s0b0n0", "x9"])
     subscribe(hmnfd, "roles", Roles=["Compute"])
@@ -89,7 +89,7 @@ def test_a_state_is_found_anywhere_in_the_key(hmnfd: Service, posts: Sent) -> No
     assert [url for url, _ in posts] == ["http://127.0.0.1/monitor"]
 
 
-def test_who_went_down_hears_nothing_and_loses_its_subscriptions(hmnfd: Service, posts: Sent) -> None:
+def test_a_node_that_went_down_loses_its_subscriptions(hmnfd: Service, posts: Sent) -> None:
     subscribe(hmnfd, "agent", States=["Off"])
     subscribe(hmnfd, "other", "x1000c0s0b0n1", States=["Off"])
     scn(hmnfd, NODE, State="Off")

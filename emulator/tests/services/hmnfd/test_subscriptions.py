@@ -66,7 +66,7 @@ def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
         ({"SubRoles": 5}, "Invalid data type in SubRoles array field. "),
     ],
 )
-def test_what_is_wrong_with_it_is_said(hmnfd: Service, change: dict[str, object], detail: str) -> None:
+def test_the_error_of_a_subscription_is_named(hmnfd: Service, change: dict[str, object], detail: str) -> None:
     assert hmnfd.refusal("POST", "/v1/subscribe", OLD | change) == (400, detail)
     assert listed(hmnfd) == []
 
@@ -121,7 +121,7 @@ def test_garbage_changes_nothing(hmnfd: Service, method: str, path: str) -> None
 
 
 @pytest.mark.parametrize("agent", ["a#svc", "#", "svc", "a.b", "ü", "x#hs.on"])
-def test_odd_agents_do_no_harm(hmnfd: Service, agent: str) -> None:
+def test_unusual_agent_names_are_harmless(hmnfd: Service, agent: str) -> None:
     path = f"/hmi/v2/subscriptions/{NODE}/agents/{agent}"
     body = b'{"Components":["all"],"States":["On"],"Url":"http://127.0.0.1"}'
     assert hmnfd.site.ask("hmnfd", Call("POST", path, body=body)).status == 200
@@ -142,7 +142,7 @@ def test_hsm_is_asked_only_for_what_it_does_not_tell_yet(hmnfd: Service) -> None
     assert hmnfd.get("/v1/health")["HsmSubscriptions"] == 'HSM Subscription: {"HWStates":["ready","halt"]}'
 
 
-def test_an_empty_machine_subscribes_nowhere_and_one_with_hardware_once(tmp_path: Path) -> None:
+def test_only_a_machine_with_hardware_subscribes_and_only_once(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
     spy = Spy(site)
     site.step(30.0)

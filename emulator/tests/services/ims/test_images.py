@@ -158,7 +158,7 @@ def test_v3_takes_a_link_whose_manifest_cannot_be_read(ims: Ims) -> None:
 
 
 @pytest.mark.parametrize("path", ["x", "s3://", "s3://boot-images", "s3://[", "s3://a b/c", "s3://boot-images/\ud800"])
-def test_a_path_that_leads_nowhere(ims: Ims, path: str) -> None:
+def test_a_path_without_an_object(ims: Ims, path: str) -> None:
     assert ims.ask("POST", "/v3/images", {"name": "a", "link": {"type": "s3", "path": path}}).status == 500
 
 

@@ -163,7 +163,7 @@ def test_garbage_for_the_deleted(ims: Ims, kind: str) -> None:
         assert 400 <= ims.ask("PATCH", f"/v3/deleted/{kind}", body).status <= 500, body
 
 
-def test_what_flask_says(ims: Ims) -> None:
+def test_the_error_pages_of_flask(ims: Ims) -> None:
     plain = ims.ask("POST", "/v3/images", b"{}", {"content-type": "text/plain"})
     assert (plain.status, plain.media) == (415, "application/json")
     assert "Content-Type was not 'application/json'" in plain.json()["message"]

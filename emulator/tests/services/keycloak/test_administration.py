@@ -95,7 +95,7 @@ def test_the_second_group_of_a_name_is_refused(admin: Administrator) -> None:
     assert (status, json.loads(body)) == (409, {"errorMessage": "Top level group named 'blue' already exists."})
 
 
-def test_a_new_group_is_where_the_answer_says(admin: Administrator) -> None:
+def test_a_new_group_is_at_the_location_of_the_answer(admin: Administrator) -> None:
     status, headers, _ = admin.ask("POST", "groups", {"name": RED})
     assert (status, headers["location"].rpartition("/")[0]) == (201, f"https://localhost:8443/keycloak{ADMIN}/groups")
     assert admin.get(f"groups/{headers['location'].rpartition('/')[2]}")["name"] == RED

@@ -59,7 +59,7 @@ def _decide(visitor: Visitor, device: dict[str, Any], username: str, button: str
     return visitor.post(_action(page), **_hidden(page), **{button: "x"}).body
 
 
-def test_what_a_device_is_told(visitor: Visitor) -> None:
+def test_the_answer_to_a_device(visitor: Visitor) -> None:
     device = _begin(visitor)
     assert re.fullmatch("[A-Z]{4}-[A-Z]{4}", device["user_code"])
     assert device["verification_uri"] == "https://localhost:8443/keycloak/realms/shasta/device"

@@ -81,7 +81,7 @@ def test_userinfo(visitor: Visitor) -> None:
     )
 
 
-def test_userinfo_wants_a_good_token(visitor: Visitor) -> None:
+def test_userinfo_requires_a_valid_token(visitor: Visitor) -> None:
     where = f"{OIDC}/userinfo"
     plain = visitor.log_in()
     scope = 'error="insufficient_scope", error_description="Missing openid scope"'
@@ -143,7 +143,7 @@ def test_revoking(visitor: Visitor) -> None:
     assert visitor.token(grant_type="refresh_token", client_id="shasta", refresh_token=other_token).status == 200
 
 
-def test_introspection_is_for_those_a_token_is_meant_for(visitor: Visitor) -> None:
+def test_introspection_requires_the_audience(visitor: Visitor) -> None:
     where = f"{OIDC}/token/introspect"
     token = visitor.log_in("slingshot-admin")["access_token"]
 

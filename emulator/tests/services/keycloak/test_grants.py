@@ -44,7 +44,7 @@ def test_a_password_gives_tokens(visitor: Visitor) -> None:
     assert (answer["token_type"], answer["scope"], answer["not-before-policy"]) == ("Bearer", "profile email", 0)
 
 
-def test_what_an_access_token_says(visitor: Visitor) -> None:
+def test_the_claims_of_an_access_token(visitor: Visitor) -> None:
     token = visitor.log_in("bea")["access_token"]
     token_claims = claims(token)
     assert abs(token_claims["iat"] - time.time()) < 5

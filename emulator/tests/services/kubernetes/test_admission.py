@@ -52,7 +52,7 @@ def test_changes_and_deletions_are_asked_for_too(api: Api, spy: Spy) -> None:
     assert api.names(TENANTS) == []
 
 
-def test_a_denial_stops_it_with_its_words(api: Api, spy: Spy) -> None:
+def test_a_denial_is_passed_on_to_the_client(api: Api, spy: Spy) -> None:
     spy.instead["tapms"] = answering(allowed=False, status={"code": 403, "reason": "xname x9 is not a node"})
     body = {"metadata": {"name": "t"}, "spec": SPEC}
     status = api.ask("POST", TENANTS, body).json()
@@ -98,7 +98,7 @@ def test_the_mutating_webhook_changes_the_tenant(api: Api, spy: Spy) -> None:
     assert spy.calls[-1][3]["request"]["object"]["spec"]["state"] == "New"
 
 
-def test_a_dry_run_says_so(api: Api, spy: Spy) -> None:
+def test_a_dry_run_is_marked_in_the_review(api: Api, spy: Spy) -> None:
     api.ask("POST", f"{TENANTS}?dryRun=All", {"metadata": {"name": "t"}, "spec": SPEC})
     assert spy.calls[-1][3]["request"]["dryRun"] is True
     assert api.names(TENANTS) == []

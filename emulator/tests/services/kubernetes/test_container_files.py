@@ -92,7 +92,7 @@ def failing(api: Api, pod: Pod, container: str, *argv: str) -> str:
     return str(problem.value)
 
 
-def test_a_shell_in_an_image_says_that_it_is_done(lab: Lab, api: Api) -> None:
+def test_a_shell_in_an_image_can_end_the_session(lab: Lab, api: Api) -> None:
     image = lab.ims.get("/images")[0]["id"]
     key = lab.ims.ask("POST", "/public-keys", {"name": "k", "public_key": "ssh-rsa x"}, JSON_BODY).json()["id"]
     body = {"job_type": "customize", "image_root_archive_name": "mine", "artifact_id": image, "public_key_id": key}

@@ -161,7 +161,7 @@ def test_runs_survive_a_restart(api: Api) -> None:
     reopened_api.site.kept.close()
 
 
-def test_a_watch_hears_of_the_next_run(api: Api) -> None:
+def test_a_watch_shows_the_next_run(api: Api) -> None:
     version = api.get(JOBS)["metadata"]["resourceVersion"]
     events = api.events(f"{JOBS}?watch=true&resourceVersion={version}", lambda: api.step(200))
     assert any(

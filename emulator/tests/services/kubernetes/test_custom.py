@@ -47,7 +47,7 @@ def test_unknown_fields_go_and_defaults_come(api: Api, spy: Spy) -> None:
     assert tenant["spec"]["tenanthooks"] == []
 
 
-def test_what_is_wrong_is_told_by_field(api: Api, spy: Spy) -> None:
+def test_errors_name_the_field(api: Api, spy: Spy) -> None:
     body = {"metadata": {"name": "t"}, "spec": {"tenantname": 5, "childnamespaces": [], "tenantresources": [{}]}}
     status = api.ask("POST", TENANTS, body).json()
     assert (status["code"], status["reason"], status["details"]["kind"]) == (422, "Invalid", "Tenant")
@@ -60,7 +60,7 @@ def test_what_is_wrong_is_told_by_field(api: Api, spy: Spy) -> None:
     assert spy.calls == []
 
 
-def test_a_strict_client_hears_of_unknown_fields(api: Api) -> None:
+def test_a_strict_client_gets_errors_for_unknown_fields(api: Api) -> None:
     body = {"metadata": {"name": "h"}, "spec": {"ulr": "x"}}
     assert api.message("POST", f"{HOOKS}?fieldValidation=Strict", body) == (
         '400 BadRequest: GlobalTenantHook in version "v1alpha3" cannot be handled as a GlobalTenantHook: '

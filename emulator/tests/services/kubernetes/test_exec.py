@@ -308,7 +308,7 @@ def test_a_program_is_stopped_when_its_client_goes(api: Api) -> None:
     assert ended == [["x"]]
 
 
-def test_a_client_that_speaks_nonsense_is_left(api: Api) -> None:
+def test_a_client_that_sends_nonsense_is_disconnected(api: Api) -> None:
     reply = api.ask("POST", path(api, "x", stdout=True), headers=SPDY)
 
     async def client(wire: Wire) -> None:
@@ -317,7 +317,7 @@ def test_a_client_that_speaks_nonsense_is_left(api: Api) -> None:
     assert talk(api, reply, client) == b""
 
 
-def test_attach_shows_what_is_said_from_now_on(api: Api) -> None:
+def test_attach_shows_new_output_only(api: Api) -> None:
     context = api.site.context
     where = path(api, stdout=True).replace("/exec?", "/attach?")
     pod = where.split("/")[-2]

@@ -54,7 +54,7 @@ def test_parts_of_a_log(pod: Api) -> None:
     assert text(pod, "&timestamps=true&tailLines=1") == "2027-01-15T08:02:00Z three\n"
 
 
-def test_a_line_that_is_not_said_yet_is_not_there(pod: Api) -> None:
+def test_a_future_line_is_not_in_the_log(pod: Api) -> None:
     now = pod.site.clock.now()
     pod.site.context.cluster.say(*AT, "ansible", [(now, "now"), (now + 30, "later")])
     assert text(pod) == "now\n"
@@ -117,7 +117,7 @@ def follow(api: Api, query: str, *doings: str) -> bytes:
     return b"".join(api.runner.run(run()))
 
 
-def test_a_follower_hears_what_is_said_until_the_end(pod: Api) -> None:
+def test_a_follower_gets_all_lines_until_the_end(pod: Api) -> None:
     say(pod, "one", "two")
     assert follow(pod, "", "three", "end") == b"one\ntwo\nthree\n"
     assert follow(pod, "&tailLines=1") == b"three\n"

@@ -82,7 +82,7 @@ def test_a_stateful_set_is_filled_in(api: Api) -> None:
     assert {name: stateful_set[name] for name in filled} == filled
 
 
-def test_what_was_said_stays(api: Api) -> None:
+def test_fields_of_the_client_stay(api: Api) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
     deployment = make(api, "deployments", strategy=strategy, replicas=0, revisionHistoryLimit=0)
     assert deployment["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": "25%"}

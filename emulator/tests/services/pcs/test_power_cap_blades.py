@@ -84,7 +84,7 @@ def test_a_snapshot_of_a_blade_has_a_task_for_each_control(
     assert {ranges[name] for name in GPUS if name in ranges} == ({(0, *accelerators)} if accelerators else set())
 
 
-def test_limits_of_the_node_are_told_when_its_own_control_comes_first(pcs: Pcs) -> None:
+def test_limits_of_the_node_are_shown_when_its_control_comes_first(pcs: Pcs) -> None:
     first = set()
     for _ in range(20):
         (component,) = snapshot(pcs, MI250X)["components"]
@@ -108,7 +108,7 @@ def test_a_change_of_several_controls_is_one_task(pcs: Pcs) -> None:
     assert limits_of(snapshot(pcs, MI250X))[GPUS[1]] == (300, 100, 560)
 
 
-def test_what_is_out_of_range_is_told_and_the_rest_is_done(pcs: Pcs) -> None:
+def test_values_out_of_range_are_errors_and_the_others_are_set(pcs: Pcs) -> None:
     record = patch(pcs, MI250X, {NODE: 1500, GPUS[0]: 99, "Warp": 1})
     (component,) = record["components"]
     assert (record["taskCounts"]["failed"], record["taskCounts"]["succeeded"]) == (1, 1)

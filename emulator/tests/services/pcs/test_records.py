@@ -118,7 +118,7 @@ def test_the_list_has_no_tasks(pcs: Pcs) -> None:
     assert entry["automaticExpirationTime"] == "2027-01-16T08:00:00Z"
 
 
-def test_creation_says_where(pcs: Pcs) -> None:
+def test_creation_returns_the_location(pcs: Pcs) -> None:
     reply = pcs.ask("POST", "/transitions", {"operation": "on", "location": []})
     assert reply.json()["operation"] == "On"
     assert dict(reply.headers)["Location"] == f"../transitions/{reply.json()['transitionID']}"
@@ -146,7 +146,7 @@ def test_no_such_transition(pcs: Pcs, method: str, text: str, status: int, detai
     }
 
 
-def test_so_many_ended_records_are_kept(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_ended_records_is_bounded(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST", 2)
     started = []
     for _ in range(3):

@@ -70,7 +70,7 @@ def test_confirmation_comes_with_a_poll_and_not_before(pcs: Pcs) -> None:
     assert pcs.state(transition) == "completed"
 
 
-def test_off_is_graceful_where_a_system_hears_it(pcs: Pcs) -> None:
+def test_off_is_graceful_while_an_operating_system_runs(pcs: Pcs) -> None:
     transition = pcs.start("off", UP)
     assert pcs.finish(transition) < DEADLINE
     assert pcs.task(transition, UP)["taskStatusDescription"] == "Transition confirmed, gracefulshutdown"
@@ -120,7 +120,7 @@ def test_force_off_does_not_ask(pcs: Pcs) -> None:
 
 
 @pytest.mark.parametrize("operation", ["Soft-Restart", "Hard-Restart"])
-def test_restart_wants_it_on(pcs: Pcs, operation: str) -> None:
+def test_a_restart_requires_a_node_that_is_on(pcs: Pcs, operation: str) -> None:
     transition = pcs.start(operation, DOWN)
     pcs.finish(transition, 1.0)
     assert pcs.task(transition, DOWN) == {

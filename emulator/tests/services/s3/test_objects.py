@@ -24,7 +24,7 @@ def test_what_is_put_is_got_under_any_name(s3: Caller, key: str) -> None:
     assert s3.texts("/sds", "Key") == s3.texts("/sds?list-type=2", "Key") == [key]
 
 
-def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
+def test_metadata_of_an_object_come_back(s3: Caller) -> None:
     s3.put(
         "sds",
         "a",
@@ -103,7 +103,7 @@ def test_ranges_outside_of_the_object_are_refused(s3: Caller) -> None:
         assert s3.refusal("GET", target, headers={"range": range_header}) == "416 InvalidRange"
 
 
-def test_a_range_is_of_the_object_that_is_meant(s3: Caller) -> None:
+def test_if_range_compares_the_etag(s3: Caller) -> None:
     etag = s3.put("sds", "a", b"0123456789")
     for condition, status in ((f'"{etag}"', 206), ('"other"', 200)):
         assert s3.ask("GET", "/sds/a", headers={"range": "bytes=0-1", "if-range": condition}).status == status

@@ -111,7 +111,7 @@ def test_requests_are_signed_as_in_awss_examples_of_version_2(
         (None, "403 AccessDenied"),
     ],
 )
-def test_version_2_goes_by_the_clock_on_the_wall(s3: Caller, late: int | None, expected: str) -> None:
+def test_version_2_uses_real_time(s3: Caller, late: int | None, expected: str) -> None:
     date = "yesterday" if late is None else formatdate(time.time() - late, usegmt=True)
     request = understood(Call("GET", "/", (), {"host": HOST, "date": date}))
     claim = signature_v2.Claim(s3.keys.access, "", "", date, is_url=False)

@@ -99,7 +99,7 @@ def test_requests_without_valid_targets(scsd: Service, path: str, body: Any, ref
     assert scsd.refusal("POST", path, body) == refusal
 
 
-def test_type_errors_are_in_the_words_of_go(scsd: Service) -> None:
+def test_type_errors_are_those_of_go(scsd: Service) -> None:
     status, detail = scsd.refusal("POST", "/bmc/loadcfg", {"Targets": "x"})
     assert status == 500
     assert detail == (

@@ -77,7 +77,7 @@ def test_a_change_that_the_database_refuses_uses_up_a_version(sls: Service) -> N
 
 @pytest.mark.parametrize("body", GARBAGE)
 @pytest.mark.parametrize(("method", "path"), [("POST", "/hardware"), ("PUT", "/hardware/x0"), ("POST", "/networks")])
-def test_garbage_is_refused_in_sls_own_words(sls: Service, method: str, path: str, body: bytes) -> None:
+def test_garbage_has_the_errors_of_sls(sls: Service, method: str, path: str, body: bytes) -> None:
     refused = sls.ask(method, path, body)
     assert refused.status == 400
     assert refused.media == "application/problem+json"

@@ -8,7 +8,7 @@ ENDPOINTS = "/Inventory/ComponentEndpoints"
 BMC, NODE = "x1000c0s0b0", "x1000c0s0b0n0"
 
 
-def test_a_node_says_how_it_is_reset_and_where(tiny_hsm: Hsm) -> None:
+def test_a_node_has_its_reset_types_and_their_target(tiny_hsm: Hsm) -> None:
     record = tiny_hsm.read(f"{ENDPOINTS}/{NODE}")
     assert record["RedfishEndpointID"] == BMC
     assert record["RedfishURL"] == f"{BMC}/redfish/v1/Systems/Node0"

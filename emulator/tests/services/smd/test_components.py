@@ -291,7 +291,7 @@ WRITES = (
 )
 
 
-def test_garbage_is_answered_in_smds_words(hsm: Hsm) -> None:
+def test_garbage_has_the_errors_of_smd(hsm: Hsm) -> None:
     hsm.make(N0)
     hsm.do("POST", "/groups", {"label": "blue"})
 

@@ -79,7 +79,7 @@ def test_states_follow_the_hardware_but_a_running_node_stays_ready(tiny_hsm: Hsm
     assert tiny_hsm.read(f"{COMPONENTS}/{NODE}")["Role"] == "Service"
 
 
-def test_what_hsm_hears_nothing_of_stays_as_it_was(tiny_hsm: Hsm) -> None:
+def test_a_stale_inventory_stays_as_it_was(tiny_hsm: Hsm) -> None:
     tiny_hsm.do("DELETE", f"{ENDPOINTS}/{BMC}")
     fault(tiny_hsm, "stale-inventory", NODE)
     tiny_hsm.do("POST", ENDPOINTS, {"ID": BMC, "RediscoverOnUpdate": True})

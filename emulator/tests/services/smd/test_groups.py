@@ -76,7 +76,7 @@ def test_description_and_tags_are_patched(hsm: Hsm) -> None:
     assert hsm.refusal("PATCH", "/groups/red", {"description": "two"}) == (404, "no such group.")
 
 
-def test_smd_says_two_things_of_an_empty_patch(hsm: Hsm) -> None:
+def test_smd_has_two_answers_to_an_empty_patch(hsm: Hsm) -> None:
     reply = hsm.ask("PATCH", "/groups/red", {})
     assert reply.status == 400
     assert [line.split(b'"detail":')[1][:8] for line in reply.body.splitlines()] == [b'"Request', b'"no such']

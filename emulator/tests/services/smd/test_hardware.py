@@ -160,7 +160,7 @@ def test_history_tells_what_was_where(hsm: Hsm) -> None:
     assert hsm.refusal("GET", f"{HARDWARE}/History?eventtype=lost") == (400, "Invalid HWInvHist event type")
 
 
-def test_a_fru_that_is_somewhere_cannot_be_deleted(hsm: Hsm) -> None:
+def test_a_fru_in_a_location_cannot_be_deleted(hsm: Hsm) -> None:
     add(hsm, posted("x0c0s0b0n0"))
     assert hsm.refusal("DELETE", f"{FRUS}/Node.HPE.P12.S1") == (500, "failed to query DB.")
     assert hsm.refusal("DELETE", FRUS) == (500, "DB query failed.")

@@ -87,7 +87,7 @@ def test_disabling_takes_the_reservation_away(hsm: Hsm) -> None:
         ({"Role": ["missing"]}, "Argument was not a valid HMS Role"),
     ],
 )
-def test_who_is_meant_must_be_there(hsm: Hsm, body: Any, detail: str) -> None:
+def test_the_components_of_a_lock_must_exist(hsm: Hsm, body: Any, detail: str) -> None:
     for action in ("lock", "unlock", "disable", "repair", "status"):
         assert hsm.refusal("POST", f"{LOCKS}/{action}", body) == (400, detail)
 

@@ -45,7 +45,7 @@ def test_the_inventory_at_the_start_is_what_discovery_found(tiny_hsm: Hsm) -> No
     assert tiny_hsm.read(f"{COMPONENTS}/x3000c0s1b0n0")["SubRole"] == "Master"
 
 
-def test_a_node_that_is_made_again_takes_what_sls_says_of_it(tiny_hsm: Hsm) -> None:
+def test_a_node_that_is_created_again_takes_its_fields_from_sls(tiny_hsm: Hsm) -> None:
     tiny_hsm.do("DELETE", f"{COMPONENTS}/x3000c0s1b0n0")
     tiny_hsm.make("x3000c0s1b0n0", state="On")
     node = tiny_hsm.read(f"{COMPONENTS}/x3000c0s1b0n0")
@@ -79,7 +79,7 @@ def test_an_unreachable_controller_sends_no_events(tiny_hsm: Hsm) -> None:
     assert tiny_hsm.state(UP).startswith("Ready/")
 
 
-def test_a_node_whose_heart_stopped_is_asked_whether_it_is_off(tiny_hsm: Hsm) -> None:
+def test_the_power_of_a_node_without_heartbeat_is_checked(tiny_hsm: Hsm) -> None:
     tiny_hsm.site.machine.power.reset(UP, "ForceOff", "test")
     break_(tiny_hsm, "bmc-unreachable", BMC)
     tiny_hsm.site.step(LONG)
@@ -135,7 +135,7 @@ def changes(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequen
     return notices
 
 
-def test_who_is_told_of_a_change(tiny_hsm: Hsm, changes: list[tuple[Sequence[str], Mapping[str, Any]]]) -> None:
+def test_changes_are_sent_to_subscribers(tiny_hsm: Hsm, changes: list[tuple[Sequence[str], Mapping[str, Any]]]) -> None:
     order(tiny_hsm, DOWN, "On")
     assert changes[0] == ([DOWN], {"State": "On", "Flag": "OK"})
     changes.clear()

@@ -38,7 +38,7 @@ def test_only_nodes_with_a_nid(hsm: Hsm) -> None:
     assert hsm.refusal("POST", BASE, {"ID": N0}) == (400, "couldn't validate mapping data: NID '0' is out of range")
 
 
-def test_a_new_node_takes_what_its_map_says(hsm: Hsm) -> None:
+def test_a_new_node_takes_the_fields_of_its_map(hsm: Hsm) -> None:
     hsm.do("POST", BASE, {"ID": N0, "NID": 77, "Role": "Application", "SubRole": "UAN"})
     hsm.make(N0, N1)
     node = hsm.read(f"{COMPONENTS}/{N0}")

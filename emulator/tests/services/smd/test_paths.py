@@ -53,7 +53,7 @@ def test_words_of_operations_are_names_where_no_operation_fits(hsm: Hsm) -> None
     assert hsm.refusal("DELETE", "/groups/labels") == (404, "no such group.")
 
 
-def test_smd_is_well_and_knows_its_words(hsm: Hsm) -> None:
+def test_health_and_enumerations_of_smd(hsm: Hsm) -> None:
     assert hsm.read("/service/ready") == {"code": 0, "message": "HSM is healthy"}
     assert hsm.ask("GET", "/service/liveness").status == 204
     values = hsm.read("/service/values")

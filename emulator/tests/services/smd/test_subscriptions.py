@@ -28,7 +28,7 @@ def subscribe(hsm: Hsm, subscriber: str = "me@x", url: str = URL, **triggers: An
     return int(hsm.do("POST", SCN, body).json()["ID"])
 
 
-def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
+def test_a_state_is_sent_to_its_subscribers(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     subscribe(hsm, States=["on"])
     subscribe(hsm, "other", "http://127.0.0.1:2/", States=["Off"])
     hsm.make(A, B)
@@ -60,7 +60,7 @@ def test_every_other_trigger(
     assert posts == [(URL, {"Components": [A], **payload})]
 
 
-def test_a_url_hears_it_once_however_often_it_subscribed(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
+def test_a_url_gets_a_change_once_with_several_subscriptions(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     subscribe(hsm, "one", States=["On"])
     subscribe(hsm, "two", States=["On", "Off"])
     hsm.make(A)
@@ -69,7 +69,7 @@ def test_a_url_hears_it_once_however_often_it_subscribed(hsm: Hsm, posts: list[t
     assert len(posts) == 1
 
 
-def test_what_was_unsubscribed_is_heard_no_more(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
+def test_a_deleted_subscription_gets_no_changes(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     number = subscribe(hsm, States=["On", "Off"])
     hsm.make(A)
     posts.clear()
@@ -81,7 +81,7 @@ def test_what_was_unsubscribed_is_heard_no_more(hsm: Hsm, posts: list[tuple[str,
     assert posts == []
 
 
-def test_services_of_the_cluster_are_told_directly(
+def test_services_of_the_cluster_are_notified_directly(
     hsm: Hsm, posts: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hsm.make(A)

@@ -26,7 +26,7 @@ def test_a_token_opens_s3(tiny: Site) -> None:
     assert caller.get("ims", "a") == b"data"
 
 
-def test_it_lives_an_hour_by_the_clocks_of_those_who_carry_it(tiny: Site) -> None:
+def test_it_is_valid_for_an_hour_of_real_time(tiny: Site) -> None:
     expires = datetime.fromisoformat(token(tiny)["Expiration"])
     assert expires.utcoffset() is not None
     assert 3590 < expires.timestamp() - time.time() <= 3600
@@ -41,7 +41,7 @@ def test_each_is_another_after_a_restart_too(tmp_path: Path) -> None:
     site.kept.close()
 
 
-def test_it_says_where_s3_is(tiny: Site) -> None:
+def test_it_has_the_url_of_s3(tiny: Site) -> None:
     assert token(tiny)["EndpointURL"] == "http://rgw-vip.nmn"
     tiny.context.public_addresses.addresses["s3"] = "https://127.0.0.1:9000"
     assert token(tiny)["EndpointURL"] == "https://127.0.0.1:9000"

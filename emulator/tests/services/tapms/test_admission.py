@@ -60,7 +60,7 @@ def hook(url: str, *events: str, blocks: bool = False) -> dict[str, Any]:
     return {"name": "h", "url": url, "blockingcall": blocks, "eventtypes": list(events)}
 
 
-def test_hooks_outside_are_told(tapms: Tapms) -> None:
+def test_external_hooks_are_called(tapms: Tapms) -> None:
     url = "http://127.0.0.1:9/hook"
     assert tapms.create(tenanthooks=[hook(url, "CREATE", "DELETE", blocks=True)]).status == 201
     (where, body), *more = tapms.sent
@@ -72,7 +72,7 @@ def test_hooks_outside_are_told(tapms: Tapms) -> None:
     assert [body["eventtype"] for _, body in tapms.sent] == ["CREATE", "DELETE"]
 
 
-def test_the_operator_s_own_updates_are_told_too(tapms: Tapms) -> None:
+def test_hooks_see_the_operators_own_updates(tapms: Tapms) -> None:
     tapms.deploy(tenanthooks=[hook("http://127.0.0.1:9/", "UPDATE")])
     assert [body["tenantspec"]["state"] for _, body in tapms.sent] == ["Deploying", "Deployed"]
 
@@ -181,7 +181,7 @@ def test_tenants_that_are_none(tapms: Tapms) -> None:
             assert (answer["allowed"], answer["status"]["code"]) == (False, 400), tenant
 
 
-def test_a_rehearsal_changes_nothing(tapms: Tapms) -> None:
+def test_a_dry_run_changes_nothing(tapms: Tapms) -> None:
     tenant = {"metadata": {"name": "t"}, "spec": {"tenantname": "t"}}
 
     def is_planned() -> bool:

@@ -38,7 +38,7 @@ def test_one_by_name_or_uuid(tapms: Tapms) -> None:
     assert (reply.status, reply.json()) == (404, "Tenant with name/uuid 'missing' not found.")
 
 
-def test_whose_a_node_is(tapms: Tapms) -> None:
+def test_the_tenant_of_a_node(tapms: Tapms) -> None:
     tapms.deploy()
     third = tapms.nodes()[2]
     tapms.deploy(GREEN, tenantresources=[tapms.resource(third, hsmgrouplabel=OTHER_GROUP)])
@@ -63,7 +63,7 @@ def test_garbage(tapms: Tapms) -> None:
             assert reply.json()["message"]
 
 
-def test_what_go_says(tapms: Tapms) -> None:
+def test_errors_of_go(tapms: Tapms) -> None:
     assert tapms.ask("POST", PATH, b"").json() == {"message": "EOF"}
     message = tapms.ask("POST", PATH, b"{}").json()["message"]
     assert message == "json: cannot unmarshal object into Go value of type []string"

@@ -24,7 +24,7 @@ UNSIGNED = (
 )
 
 
-def test_without_a_token_only_its_health_is_told(vault: Vault) -> None:
+def test_without_a_token_only_health_is_open(vault: Vault) -> None:
     stranger = Vault(vault.site, "")
     assert stranger.ask("GET", "/sys/health").json()["sealed"] is False
     assert stranger.ask("HEAD", "/sys/health").status == 200
@@ -187,7 +187,7 @@ def _json(key: RSAKey) -> bytes:
         ("jwt", {"jwt": [], "role": "manta"}, "error converting input for field 'jwt'"),
     ],
 )
-def test_a_login_that_says_too_little(vault: Vault, mount: str, body: Any, message: str) -> None:
+def test_a_login_without_its_fields(vault: Vault, mount: str, body: Any, message: str) -> None:
     assert vault.errors_of("POST", f"/auth/{mount}/login", body) == (400, [message])
     assert vault.errors_of("POST", "/auth/jwt-manta-/login", body) == DENIED
 

@@ -33,7 +33,7 @@ def pushed(gitea: Gitea, files: dict[str, bytes], branch: str = "main") -> str:
     return commit
 
 
-def test_a_tree_without_an_end_is_told_as_far_as_it_is_read(gitea: Gitea, repository: str) -> None:
+def test_a_huge_tree_is_returned_up_to_the_bound(gitea: Gitea, repository: str) -> None:
     """Seven folders, each ten times in the next: a few hundred bytes that contain ten million files."""
     objects = Objects()
     at, mode = objects.add("blob", b"x"), b"100644"
@@ -95,7 +95,7 @@ def test_git_ends_with_its_children(tmp_path: Path) -> None:
     git.end()
 
 
-def test_git_that_says_nothing_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_silent_git_is_ended(tmp_path: Path) -> None:
     git = Git()
     with pytest.raises(TooMuch, match=r"took more than 0\.01 s"):
         git.run(tmp_path, "-c", "alias.rest=!sleep 600", "rest", bounds=Bounds(0.01, 10))
@@ -128,7 +128,7 @@ def test_a_moment_without_an_end_is_none(gitea: Gitea, repository: str) -> None:
     assert gitea.get(f"/repos/{repository}/branches/main")["commit"]["timestamp"] == "0001-01-01T00:00:00Z"
 
 
-def test_what_commits_did_is_told_from_the_first_parent(gitea: Gitea, repository: str) -> None:
+def test_changes_of_commits_are_against_the_first_parent(gitea: Gitea, repository: str) -> None:
     objects = Objects()
     root = objects.commit(objects.tree({"a": b"1\n"}), [], BEA, 1, "root")
     side = objects.commit(objects.tree({"a": b"1\n", "b\tc": b"1\n2\n"}), [root], BEA, 2, "side")

@@ -148,7 +148,7 @@ def test_a_large_push_arrives_whole(client: Client) -> None:
     assert (client.folder / second_clone / "noise").read_bytes() == (client.folder / work / "noise").read_bytes()
 
 
-def test_only_who_knows_the_password_gets_in(client: Client) -> None:
+def test_a_wrong_password_is_refused(client: Client) -> None:
     for url in (client.url(USS, "wrong"), client.machine.url + f"/vcs/{USS}.git"):
         refused = client.run("ls-remote", url)
         assert refused.returncode == 128
@@ -186,7 +186,7 @@ def test_history_is_rewritten_only_by_force(client: Client) -> None:
     assert client.git("ls-remote", "origin", "refs/heads/moving", work=work).split()[0] == commit
 
 
-def test_what_is_not_there_is_said_so(client: Client) -> None:
+def test_missing_repositories_are_not_found(client: Client) -> None:
     assert "not found" in client.run("ls-remote", client.url("cray/none")).stderr
     assert "not found" in client.run("ls-remote", client.url("missing/none")).stderr
     work = client.clone(USS)

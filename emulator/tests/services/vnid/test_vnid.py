@@ -120,7 +120,7 @@ def test_a_service_may_choose(vnid: Service) -> None:
     assert vnid.refusal("POST", "/vnis/none/vnis", {"vniCount": 1}) == (404, "Partition none not found")
 
 
-def test_pools_are_for_who_names_them(vnid: Service) -> None:
+def test_pools_serve_requests_that_name_them(vnid: Service) -> None:
     pool = {"name": "apps", "vniFirst": 2048, "vniLast": 2049}
     assert vnid.ask("POST", "/vnis/WLM/pools", pool).json() == {**pool, "unreserved": 2, "poolType": "applications"}
     assert numbers(reserve(vnid)["documentSelfLinks"]) == [2050]
