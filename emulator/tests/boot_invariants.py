@@ -7,7 +7,7 @@ from typing import Any
 
 from csm_emulator.machine.fabric.plan import PortPlace
 from csm_emulator.site import Site
-from site_invariants import Picture
+from site_invariants import SiteView
 
 PUSHED_WITHIN = 30.0
 """Seconds: a sweep runs every eleven seconds, and a push takes up to three; a longer time is an error."""
@@ -19,13 +19,13 @@ def get(site: Site, service: str, path: str) -> Any:
     return reply.json() if reply.ok else None
 
 
-def check_bos(picture: Picture, checked_components: set[tuple[str, str]]) -> None:
+def check_bos(view: SiteView, checked_components: set[tuple[str, str]]) -> None:
     """A node that BOS calls booted or shut down was up or off after its session began; ended sessions have no nodes.
 
     ``checked_components``: pairs of component and session that were checked before.
     """
-    components = get(picture.site, "bos", "/v2/components")
-    sessions = get(picture.site, "bos", "/v2/sessions")
+    components = get(view.site, "bos", "/v2/components")
+    sessions = get(view.site, "bos", "/v2/sessions")
     if components is None or sessions is None:
         return
     by_name = {session["name"]: session for session in sessions}
@@ -36,21 +36,21 @@ def check_bos(picture: Picture, checked_components: set[tuple[str, str]]) -> Non
         finished = not component["enabled"] and session is not None and component["status"]["status"] == "stable"
         if finished and (component["id"], component["session"]) not in checked_components:
             checked_components.add((component["id"], component["session"]))
-            _check_got_there(picture, component, session)
+            _check_got_there(view, component, session)
 
 
-def _check_got_there(picture: Picture, component: dict[str, Any], session: Any) -> None:
+def _check_got_there(view: SiteView, component: dict[str, Any], session: Any) -> None:
     node, operation = component["id"], session["operation"]
     goal = {"boot-stage": "up"} if operation != "shutdown" else {"boot-stage": "off"}
-    entries = [line for line in picture.lines() if line["target"] == node and line["what"] in goal]
+    entries = [line for line in view.lines() if line["target"] == node and line["what"] in goal]
     was = any(line["stage"] == goal[line["what"]] for line in entries)
-    is_now = picture.boot.stage(node) == goal["boot-stage"]
+    is_now = view.boot.stage(node) == goal["boot-stage"]
     assert was or is_now, f"BOS says that {operation} of {node} is done"
 
 
-def check_cfs(picture: Picture) -> None:
+def check_cfs(view: SiteView) -> None:
     """No node is in two sessions of the batcher at once, and a configured node has each layer of its configuration."""
-    sessions = _all(picture.site, "/v3/sessions", "sessions")
+    sessions = _all(view.site, "/v3/sessions", "sessions")
     if sessions is None:
         return
     live = [one for one in sessions if one["status"]["session"]["status"] != "complete"]
@@ -61,7 +61,7 @@ def check_cfs(picture: Picture) -> None:
         status = session["status"]["session"]
         assert (status["status"] == "complete") == (status["completion_time"] is not None), status
         assert status["status"] == "complete" or status["succeeded"] in ("none", "unknown"), status
-    for component in _all(picture.site, "/v3/components?state_details=true&config_details=true", "components") or ():
+    for component in _all(view.site, "/v3/components?state_details=true&config_details=true", "components") or ():
         if component["configuration_status"] == "configured":
             _check_layers(component)
 

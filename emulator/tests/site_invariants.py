@@ -19,7 +19,7 @@ error.
 _OF_THE_MACHINE = ("boot.", "power.", "controller.")
 
 
-class Picture:
+class SiteView:
     """A site with the interface that the checks of the bare machine use, and the machine's own part of the agenda."""
 
     def __init__(self, site: Site) -> None:
@@ -45,88 +45,86 @@ class Picture:
         return [args for _, name, args in self.table("agenda").values() if name == kind]
 
 
-def check_machine(picture: Picture) -> None:
-    invariants.check(picture)  # type: ignore[arg-type]
+def check_machine(view: SiteView) -> None:
+    invariants.check(view)  # type: ignore[arg-type]
 
 
-def check_agenda(picture: Picture) -> None:
+def check_agenda(view: SiteView) -> None:
     """No action is overdue, every action has a handler, and every live transition has its next action."""
-    now, transitions = picture.clock.now(), picture.table("pcs.transitions")
-    for moment, kind, _ in picture.table("agenda").values():
+    now, transitions = view.clock.now(), view.table("pcs.transitions")
+    for moment, kind, _ in view.table("agenda").values():
         assert moment >= now, f"{kind} is overdue"
-        assert kind in picture.scheduler._actions
-    going = picture.due("pcs.goes-on")
+        assert kind in view.scheduler._actions
+    going = view.due("pcs.goes-on")
     assert {args[0] for args in going} <= set(transitions)
-    if picture.site.faults.present("service-restart", "pcs"):
+    if view.site.faults.present("service-restart", "pcs"):
         return
     for identity, transition in transitions.items():
         live = any(args[0] == identity and args[1] == transition["run"] for args in going)
         assert live or transition["status"] in ENDED, f"{transition} waits for nothing"
 
 
-def running(picture: Picture) -> list[str]:
-    return [key for key, transition in picture.table("pcs.transitions").items() if transition["status"] not in ENDED]
+def running(view: SiteView) -> list[str]:
+    return [key for key, transition in view.table("pcs.transitions").items() if transition["status"] not in ENDED]
 
 
-def check_reservations(picture: Picture, reserved_by_others: set[str]) -> None:
+def check_reservations(view: SiteView, reserved_by_others: set[str]) -> None:
     """Without a transition under way only the reservations of other clients remain."""
-    if running(picture):
+    if running(view):
         return
-    now = picture.clock.now()
-    for xname, reservation in picture.table("smd.reservations").items():
+    now = view.clock.now()
+    for xname, reservation in view.table("smd.reservations").items():
         live = reservation["expires"] is None or reservation["expires"] > now
         assert not live or reservation["key"] in reserved_by_others, f"{xname} stays reserved: {reservation}"
 
 
-def check_successes(picture: Picture, checked_transitions: set[str]) -> None:
+def check_successes(view: SiteView, checked_transitions: set[str]) -> None:
     """Every component of a successful ended transition was in the desired state, as a poll could see."""
-    outcomes = picture.table("pcs.outcomes")
-    for identity, transition in picture.table("pcs.transitions").items():
+    outcomes = view.table("pcs.outcomes")
+    for identity, transition in view.table("pcs.transitions").items():
         if identity in checked_transitions or transition["status"] not in ENDED:
             continue
         checked_transitions.add(identity)
         if transition["deadline"] != 0 and transition["operation"] in WANTED:
             for task in outcomes[identity]:
                 if task["taskStatus"] == "succeeded":
-                    _check_was(picture, task["xname"], WANTED[transition["operation"]], transition["created"])
+                    _check_was(view, task["xname"], WANTED[transition["operation"]], transition["created"])
 
 
-def _check_was(picture: Picture, xname: str, goal: str, created: float) -> None:
-    part = picture.machine.part(xname)
+def _check_was(view: SiteView, xname: str, goal: str, created: float) -> None:
+    part = view.machine.part(xname)
     if part is None or part.type not in SWITCHED:
         return
-    changes = [
-        line for line in picture.lines() if line["target"] == xname and line["what"] in ("power-on", "power-off")
-    ]
+    changes = [line for line in view.lines() if line["target"] == xname and line["what"] in ("power-on", "power-off")]
     late = [line["what"] for line in changes if moment(line) >= created - INTERVAL]
     states = {what.removeprefix("power-") for what in late}
     if len(late) < len(changes) or not changes:
         # The state at the last poll before the transition.
-        states.add({"power-on": "off", "power-off": "on"}[late[0]] if late else picture.power.state(xname))
+        states.add({"power-on": "off", "power-off": "on"}[late[0]] if late else view.power.state(xname))
     elif late:
         states.add({"power-on": "off", "power-off": "on"}[late[0]])
     assert goal in states, f"{xname} was never {goal}"
 
 
-def check_locked(picture: Picture, locked: dict[str, int]) -> None:
+def check_locked(view: SiteView, locked: dict[str, int]) -> None:
     """``locked``: xname → the number of the log's last entry when it was locked."""
-    for line in picture.site.log.after(min(locked.values(), default=picture.site.log.last), 100_000):
+    for line in view.site.log.after(min(locked.values(), default=view.site.log.last), 100_000):
         if line["what"] == "power-order" and line["cause"].startswith("pcs"):
             since = locked.get(line["target"], line["number"])
             assert line["number"] <= since, f"{line['target']} was locked: {line}"
 
 
-def check_ready(picture: Picture, excused: set[str], quiet_until: float) -> None:
+def check_ready(view: SiteView, excused: set[str], quiet_until: float) -> None:
     """A node that HSM calls Ready sends heartbeats, or did so a short while ago."""
-    components = picture.site.tables._tables["smd.components"]
-    stopped = {line["target"]: moment(line) for line in picture.lines() if line["what"] == "boot-stage"}
-    for part in picture.machine.parts("Node"):
+    components = view.site.tables._tables["smd.components"]
+    stopped = {line["target"]: moment(line) for line in view.lines() if line["what"] == "boot-stage"}
+    for part in view.machine.parts("Node"):
         node = part.xname
         component = components.get(node)
-        if component is None or component["State"] != "Ready" or node in excused or picture.boot.beating(node):
+        if component is None or component["State"] != "Ready" or node in excused or view.boot.beating(node):
             continue
         since = max(stopped[node], quiet_until)
-        assert picture.clock.now() - since <= BEATS_NO_MORE, f"{node} is {picture.boot.stage(node)}, and Ready"
+        assert view.clock.now() - since <= BEATS_NO_MORE, f"{node} is {view.boot.stage(node)}, and Ready"
 
 
 def moment(line: dict[str, Any]) -> float:

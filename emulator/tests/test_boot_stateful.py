@@ -18,7 +18,7 @@ from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.site import Site, Start
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Reply
-from site_invariants import Picture
+from site_invariants import SiteView
 
 TINY = topologies.load("tiny")
 MOMENT = 1_800_000_000.0
@@ -34,7 +34,7 @@ nodes = st.lists(st.sampled_from(NODES), min_size=1, max_size=3, unique=True)
 names = st.sampled_from("ab")
 
 
-class Boots(RuleBasedStateMachine):
+class BootSequences(RuleBasedStateMachine):
     site: Site
 
     @initialize(seed=st.integers(0, 2))
@@ -52,7 +52,7 @@ class Boots(RuleBasedStateMachine):
     def _enter(self) -> None:
         self.kept = StateFile(self.folder / "state")
         self.site = Site(self.start, self.kept)
-        self.picture = Picture(self.site)
+        self.view = SiteView(self.site)
 
     def ask(self, service: str, method: str, path: str, body: Any) -> Reply:
         reply = self.site.mesh.ask(service, method, path, body)
@@ -180,12 +180,12 @@ class Boots(RuleBasedStateMachine):
     def open_again(self) -> None:
         """A restart leaves everything as it was."""
         self.site.keep()
-        contents, lines = self.picture.contents(), self.picture.lines()
+        contents, lines = self.view.contents(), self.view.lines()
         self.site.close()
         self.kept.close()
         self._enter()
-        assert self.picture.contents() == contents
-        assert self.picture.lines() == lines
+        assert self.view.contents() == contents
+        assert self.view.lines() == lines
 
     @rule()
     def settle(self) -> None:
@@ -201,10 +201,10 @@ class Boots(RuleBasedStateMachine):
     def invariants_hold(self) -> None:
         if not hasattr(self, "site"):
             return
-        site_invariants.check_machine(self.picture)
+        site_invariants.check_machine(self.view)
         if not any(fault.kind == "server-error" for fault in self.site.faults):
-            boot_invariants.check_bos(self.picture, self.done)
-            boot_invariants.check_cfs(self.picture)
+            boot_invariants.check_bos(self.view, self.done)
+            boot_invariants.check_cfs(self.view)
         boot_invariants.check_frames(self.site, (None, *VLANS))
         boot_invariants.check_pushed(self.site, self.spoilt, self.changed)
 
@@ -217,5 +217,5 @@ class Boots(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestBoots = Boots.TestCase
-TestBoots.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)
+TestBootSequences = BootSequences.TestCase
+TestBootSequences.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)

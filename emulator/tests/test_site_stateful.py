@@ -23,7 +23,7 @@ from csm_emulator.services.pcs.power_status.polling import INTERVAL
 from csm_emulator.site import Site, Start
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
-from site_invariants import Picture
+from site_invariants import SiteView
 
 TINY = topologies.load("tiny")
 MOMENT = 1_800_000_000.0
@@ -45,7 +45,7 @@ parts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4, unique=True)
 RESERVATIONS = "/hsm/v2/locks/service/reservations"
 
 
-class Services(RuleBasedStateMachine):
+class ServiceSequences(RuleBasedStateMachine):
     site: Site
 
     @initialize(seed=st.integers(0, 2))
@@ -65,7 +65,7 @@ class Services(RuleBasedStateMachine):
     def _enter(self) -> None:
         self.kept = StateFile(self.folder / "state")
         self.site = Site(self.start, self.kept)
-        self.picture = Picture(self.site)
+        self.view = SiteView(self.site)
 
     def ask(self, service: str, method: str, path: str, body: Any = None) -> Reply:
         path, _, query = path.partition("?")
@@ -80,10 +80,10 @@ class Services(RuleBasedStateMachine):
     def make_a_group(self, label: str, ids: list[str], exclusive: bool) -> None:
         """All of it or nothing."""
         body = {"label": label, "members": {"ids": ids}} | ({"exclusiveGroup": "x"} if exclusive else {})
-        groups_before = self.picture.table("smd.groups")
+        groups_before = self.view.table("smd.groups")
         doubled = self.smd_is_doubled()
         reply = self.ask("smd", "POST", "/hsm/v2/groups", body)
-        groups_after = self.picture.table("smd.groups")
+        groups_after = self.view.table("smd.groups")
         if reply.status == 201:
             assert set(groups_after[label]["members"]["ids"]) == set(ids)
         else:
@@ -182,13 +182,13 @@ class Services(RuleBasedStateMachine):
         if mended and any(self.site.faults):
             self.repair(-1)
 
-    @precondition(lambda self: bool(site_invariants.running(self.picture)) and not any(self.site.faults))
+    @precondition(lambda self: bool(site_invariants.running(self.view)) and not any(self.site.faults))
     @rule()
     def follow(self) -> None:
         """All reservations end with the last transition."""
         for _ in range(1000):
-            if not site_invariants.running(self.picture):
-                site_invariants.check_reservations(self.picture, self.all_keys)
+            if not site_invariants.running(self.view):
+                site_invariants.check_reservations(self.view, self.all_keys)
                 return
             self.site.step(5.0)
 
@@ -274,11 +274,11 @@ class Services(RuleBasedStateMachine):
     def open_again(self) -> None:
         """A restart leaves everything as it was."""
         self.site.keep()
-        contents, lines, now = self.picture.contents(), self.picture.lines(), self.site.clock.now()
+        contents, lines, now = self.view.contents(), self.view.lines(), self.site.clock.now()
         self.kept.close()
         self._enter()
-        assert self.picture.contents() == contents
-        assert self.picture.lines() == lines
+        assert self.view.contents() == contents
+        assert self.view.lines() == lines
         assert self.site.clock.now() == now
 
     @rule()
@@ -289,21 +289,21 @@ class Services(RuleBasedStateMachine):
         self._note_trouble()
         self.quiet_until = self.site.clock.now()
         self.site.step(7200.0)
-        assert site_invariants.running(self.picture) == []
-        assert self.picture.due("pcs.goes-on") == []
-        site_invariants.check_ready(self.picture, self.excused, 0.0)
+        assert site_invariants.running(self.view) == []
+        assert self.view.due("pcs.goes-on") == []
+        site_invariants.check_ready(self.view, self.excused, 0.0)
 
     @invariant()
     def invariants_hold(self) -> None:
         if not hasattr(self, "site"):
             return
-        site_invariants.check_machine(self.picture)
-        site_invariants.check_agenda(self.picture)
-        site_invariants.check_successes(self.picture, self.seen)
-        site_invariants.check_ready(self.picture, self.excused, self.quiet_until)
-        site_invariants.check_locked(self.picture, {x: since for x, since in self.locked.items() if x not in self.lent})
+        site_invariants.check_machine(self.view)
+        site_invariants.check_agenda(self.view)
+        site_invariants.check_successes(self.view, self.seen)
+        site_invariants.check_ready(self.view, self.excused, self.quiet_until)
+        site_invariants.check_locked(self.view, {x: since for x, since in self.locked.items() if x not in self.lent})
         if self.site.clock.now() - self.quiet_until > INTERVAL * 3:
-            site_invariants.check_reservations(self.picture, self.all_keys)
+            site_invariants.check_reservations(self.view, self.all_keys)
 
     def teardown(self) -> None:
         if hasattr(self, "site"):
@@ -317,5 +317,5 @@ def _no_json(name: str) -> None:
     raise AssertionError(f"{name} is no JSON")
 
 
-TestServices = Services.TestCase
-TestServices.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
+TestServiceSequences = ServiceSequences.TestCase
+TestServiceSequences.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)

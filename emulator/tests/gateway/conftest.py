@@ -17,7 +17,7 @@ from csm_emulator.transport.call import Call, Reply
 HERE = "https://localhost:8443"
 
 
-class Door:
+class GatewayClient:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.gateway = Gateway(site.context, site.services.values())
@@ -58,13 +58,13 @@ def bearer(token: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayClient]:
     """A gateway for tests that change nothing; it is shared because the generation of keys is slow."""
     state_file = StateFile(tmp_path_factory.mktemp("door") / "tiny.state")
-    yield Door(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    yield GatewayClient(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     state_file.close()
 
 
 @pytest.fixture
-def own_door(tiny: Site) -> Door:
-    return Door(tiny)
+def own_client(tiny: Site) -> GatewayClient:
+    return GatewayClient(tiny)

@@ -33,7 +33,7 @@ FAULTS: list[tuple[str, str, dict[str, str]]] = [
 ]
 
 
-class ControlApi(RuleBasedStateMachine):
+class MachineSequences(RuleBasedStateMachine):
     bare: BareMachine
 
     @initialize(seed=st.integers(0, 3))
@@ -117,5 +117,5 @@ class ControlApi(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestTruth = ControlApi.TestCase
-TestTruth.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestMachineSequences = MachineSequences.TestCase
+TestMachineSequences.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

@@ -111,7 +111,7 @@ class Clients:
         self.machine.tell("POST", "/save", {"path": str(self.folder / f"copy{number % CLIENTS}")})
 
 
-def picture(machine: Emulator) -> dict[str, Any]:
+def snapshot(machine: Emulator) -> dict[str, Any]:
     """The state as the services and the control API report it."""
     requests = {
         "smd": ("/hsm/v2/State/Components", "/hsm/v2/groups", "/hsm/v2/locks/status"),
@@ -171,7 +171,7 @@ def test_fifty_clients_leave_a_whole_machine(machine: Emulator, state: Path, tmp
 
     copy = tmp_path / "last"
     machine.tell("POST", "/save", {"path": str(copy)})
-    then = picture(machine)
+    then = snapshot(machine)
     assert len(clients.transitions) > CLIENTS
     with emulate("tiny", "--state", str(copy)) as copied_machine:
-        assert picture(copied_machine) == then
+        assert snapshot(copied_machine) == then

@@ -20,7 +20,7 @@ KEYS = st.sampled_from(["a", "b", "c", "d", "e", "f", "ü\x00", ""])
 VALUES = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2)
 
 
-class ShelfLikeADict(RuleBasedStateMachine):
+class TableLikeADict(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(prefix="canton-shelf-")
@@ -75,8 +75,8 @@ class ShelfLikeADict(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestShelfLikeADict = ShelfLikeADict.TestCase
-TestShelfLikeADict.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestTableLikeADict = TableLikeADict.TestCase
+TestTableLikeADict.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
 def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:

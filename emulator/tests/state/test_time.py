@@ -13,7 +13,7 @@ from csm_emulator.state.tables import RecordTables
 START = 1000.0
 
 
-class Wall:
+class ManualClock:
     def __init__(self) -> None:
         self.seconds = 0.0
 
@@ -22,7 +22,7 @@ class Wall:
 
 
 def make(tables: RecordTables | None = None, speed: float = 0.0) -> tuple[Scheduler, Clock, list[Any]]:
-    clock = Clock(START, speed, Wall())
+    clock = Clock(START, speed, ManualClock())
     scheduler = Scheduler(tables or RecordTables(), clock)
     calls: list[Any] = []
     scheduler.answer("note", lambda *args: calls.append((clock.now(), *args)))
@@ -97,7 +97,7 @@ def test_every_kind_has_one_answer() -> None:
 
 
 def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:
-    wall = Wall()
+    wall = ManualClock()
     clock = Clock(START, 10.0, wall)
     wall.seconds = 3
     assert clock.now() == 1030.0
@@ -114,7 +114,7 @@ def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:
 
 
 def test_the_clock_is_held_while_something_is_done() -> None:
-    clock = Clock(START, 0.0, Wall())
+    clock = Clock(START, 0.0, ManualClock())
     clock.hold(42.0)
     assert (clock.now(), clock.reach()) == (42.0, START)
     clock.hold(None)

@@ -285,7 +285,7 @@ def test_notices_to_a_silent_server_do_not_delay_the_end(monkeypatch: pytest.Mon
         assert time.monotonic() - began < 30, "it waited for the time limit"
 
 
-class Moving(BaseHTTPRequestHandler):
+class Redirecting(BaseHTTPRequestHandler):
     """``/STATUS/…`` redirects to ``/…`` with that status; the rest of the path is the last answer."""
 
     requests: ClassVar[list[tuple[str, str, bytes]]] = []
@@ -309,8 +309,8 @@ class Moving(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def moving() -> Iterator[str]:
-    Moving.requests.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Moving) as server:
+    Redirecting.requests.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -331,15 +331,15 @@ def moving() -> Iterator[str]:
 )
 def test_a_redirect_is_followed(moving: str, path: str, status: int, methods: list[str]) -> None:
     assert send(question(moving + path), 20).status == status
-    assert [method for method, _, _ in Moving.requests] == methods
-    assert {body for method, _, body in Moving.requests if method == "POST"} == {b"{}"}
-    assert {body for method, _, body in Moving.requests if method == "GET"} <= {b""}
+    assert [method for method, _, _ in Redirecting.requests] == methods
+    assert {body for method, _, body in Redirecting.requests if method == "POST"} == {b"{}"}
+    assert {body for method, _, body in Redirecting.requests if method == "GET"} <= {b""}
 
 
 def test_redirects_are_bounded_and_stay_on_loopback(moving: str) -> None:
     with pytest.raises(Unreachable, match="stopped after 10 redirects"):
         send(question(moving + "/307" * 10 + "/200"), 20)
-    assert len(Moving.requests) == 10
+    assert len(Redirecting.requests) == 10
     with pytest.raises(Unreachable, match="loopback only"):
         send(question(f"{moving}/307/nowhere"), 20)
 

@@ -19,5 +19,5 @@ def shared_bos(shared_tiny: Site) -> Bos:
 
 
 @pytest.fixture
-def beside(bos: Bos) -> StubbedServices:
+def stubs(bos: Bos) -> StubbedServices:
     return StubbedServices(bos.site)

@@ -123,14 +123,14 @@ def test_a_deleted_node_is_found_again_by_discovery(bos: Bos) -> None:
     assert bos.component_of(UP)["last_action"]["action"] == "newly_discovered"
 
 
-def test_discovery_asks_hsm_once_in_its_interval(bos: Bos, beside: StubbedServices) -> None:
+def test_discovery_asks_hsm_once_in_its_interval(bos: Bos, stubs: StubbedServices) -> None:
     for _ in range(3):
         bos.get("/components")
-    assert beside.requests("smd") == []
+    assert stubs.requests("smd") == []
     bos.step(400)
     for _ in range(3):
         bos.get("/components")
-    assert len(beside.requests("smd", "GET", "/hsm/v2/State/Components")) == 1
+    assert len(stubs.requests("smd", "GET", "/hsm/v2/State/Components")) == 1
 
 
 def test_a_patch_merges_states_and_artefacts(bos: Bos) -> None:

@@ -159,9 +159,9 @@ def test_a_shutdown_desires_nothing_and_a_reboot_clears_the_actual_state(bos: Bo
     assert not any(bos.component_of(UP_TOO)["actual_state"]["boot_artifacts"].values())
 
 
-def test_hsm_that_is_away_ends_the_session(bos: Bos, beside: StubbedServices) -> None:
+def test_hsm_that_is_away_ends_the_session(bos: Bos, stubs: StubbedServices) -> None:
     bos.template()
-    beside.take_down("smd")
+    stubs.take_down("smd")
     assert error(bos, set_up(bos)) == (
         "bos.common.clients.hsm.exceptions.HWStateManagerException: Non-2XX response (503) to GET "
         "http://cray-smd/hsm/v2/groups; Service Unavailable no healthy upstream\n"
@@ -212,8 +212,8 @@ def test_an_unknown_member_holds_up_every_session(bos: Bos) -> None:
     assert set(bos.nodes_of(stuck)) == set(BLUE)
 
 
-def test_a_tenant_has_its_own_nodes_only(bos: Bos, beside: StubbedServices) -> None:
-    beside.answer("tapms", tapms(blue=(UP, DOWN)))
+def test_a_tenant_has_its_own_nodes_only(bos: Bos, stubs: StubbedServices) -> None:
+    stubs.answer("tapms", tapms(blue=(UP, DOWN)))
     bos.template(tenant="blue", node_groups=["green"])
     name = bos.session("shutdown", tenant="blue")
     bos.template(name="u", tenant="blue")
@@ -228,10 +228,10 @@ def test_a_tenant_has_its_own_nodes_only(bos: Bos, beside: StubbedServices) -> N
     )
 
 
-def test_a_tenant_that_went(bos: Bos, beside: StubbedServices) -> None:
-    beside.answer("tapms", tapms(blue=(UP,)))
+def test_a_tenant_that_went(bos: Bos, stubs: StubbedServices) -> None:
+    stubs.answer("tapms", tapms(blue=(UP,)))
     bos.template(tenant="blue")
     name = bos.session("shutdown", tenant="blue")
-    beside.answer("tapms", tapms())
+    stubs.answer("tapms", tapms())
     bos.step(LOOK)
     assert bos.session_of(name, "blue")["status"]["error"] == "Data not found for tenant blue"

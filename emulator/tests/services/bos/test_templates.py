@@ -140,9 +140,9 @@ def test_images_that_ims_does_not_know(bos: Bos) -> None:
     assert refusal_of(bos, boot_set).endswith("IMS image id 'nothing' does not exist in IMS\n")
 
 
-def test_ims_that_is_away(bos: Bos, beside: StubbedServices) -> None:
+def test_ims_that_is_away(bos: Bos, stubs: StubbedServices) -> None:
     boot_set = bos.boot_set()
-    beside.take_down("ims")
+    stubs.take_down("ims")
     put(bos, boot_set)
     assert "Can't validate boot image arch: Non-2XX response (503) to GET http://cray-ims/v3/images/" in verdict(bos)
     bos.options(ims_errors_fatal=True)
@@ -218,9 +218,9 @@ def test_an_image_without_initrd_is_warned_of(bos: Bos) -> None:
     assert "Unable to check initrd in s3://boot-images/x/manifest.json. Warning: " in verdict(bos)
 
 
-def test_ims_that_answers_nonsense(bos: Bos, beside: StubbedServices) -> None:
+def test_ims_that_answers_nonsense(bos: Bos, stubs: StubbedServices) -> None:
     bos.template()
-    beside.answer("ims", lambda _: Reply(200, b"nonsense", JSON))
+    stubs.answer("ims", lambda _: Reply(200, b"nonsense", JSON))
     assert "Can't validate boot image arch" in verdict(bos)
 
 

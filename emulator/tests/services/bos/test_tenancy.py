@@ -10,8 +10,8 @@ AS_BLUE = {"cray-tenant-name": "blue"}
 
 
 @pytest.fixture(autouse=True)
-def tenants(beside: StubbedServices) -> None:
-    beside.answer("tapms", tapms(blue=(UP, DOWN), green=(OTHER,)))
+def tenants(stubs: StubbedServices) -> None:
+    stubs.answer("tapms", tapms(blue=(UP, DOWN), green=(OTHER,)))
 
 
 def test_templates_and_sessions_of_a_name_live_side_by_side(bos: Bos) -> None:
@@ -80,9 +80,9 @@ def test_a_tenant_that_is_not_there(bos: Bos) -> None:
         assert (reply.status, reply.json()["title"], reply.json()["detail"]) == (400, "Invalid tenant", message)
 
 
-def test_without_tapms_only_those_without_a_tenant_are_served(bos: Bos, beside: StubbedServices) -> None:
+def test_without_tapms_only_those_without_a_tenant_are_served(bos: Bos, stubs: StubbedServices) -> None:
     bos.template()
-    beside.take_down("tapms")
+    stubs.take_down("tapms")
     assert bos.ask("GET", "/components", headers=AS_BLUE).status == 500
     assert bos.ask("POST", "/sessions", {"template_name": "t", "operation": "boot"}, AS_BLUE).status == 500
     assert bos.ask("GET", "/components").status == 200

@@ -221,10 +221,10 @@ def test_a_session_that_takes_over_nodes_of_another_ends_it(bos: Bos) -> None:
     assert stages(bos) == {"off"}
 
 
-def test_few_questions_are_asked(bos: Bos, beside: StubbedServices) -> None:
+def test_few_questions_are_asked(bos: Bos, stubs: StubbedServices) -> None:
     bos.template()
     bos.finish(bos.session("reboot"))
     looks = 60
-    assert len(beside.requests("pcs", "POST", "/power-status")) <= looks
-    assert len(beside.requests("cfs", "GET")) <= looks
-    assert len(beside.requests("bss", "PUT")) <= 4
+    assert len(stubs.requests("pcs", "POST", "/power-status")) <= looks
+    assert len(stubs.requests("cfs", "GET")) <= looks
+    assert len(stubs.requests("bss", "PUT")) <= 4

@@ -19,16 +19,16 @@ OLD, NEW = "a" * 40, "b" * 40
 JSON_BODY = {"content-type": "application/json"}
 
 
-class Recorder:
+class RunnerRecorder:
     """Takes the place of the session runner, and records the calls."""
 
-    latest: Recorder
+    latest: RunnerRecorder
 
     def __init__(self, _: Context, book: Book) -> None:
         self.book = book
         self.created: list[str] = []
         self.deleted: list[str] = []
-        Recorder.latest = self
+        RunnerRecorder.latest = self
 
     def session_created(self, name: str) -> None:
         assert self.book.session(name) is not None
@@ -41,7 +41,7 @@ class Recorder:
 class Cfs(Service):
     def __init__(self, site: Site) -> None:
         super().__init__(site, "cfs", "")
-        self.runs = Recorder.latest
+        self.runs = RunnerRecorder.latest
         self.branches = {("cray", "one", "main"): OLD, ("cray", "two", "main"): OLD}
         self.tenants = {"vcluster-blue", "vcluster-red"}
         self.password = vcs_password(site.random)

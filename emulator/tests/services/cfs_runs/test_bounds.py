@@ -35,14 +35,14 @@ from services.cfs_runs.lab import NODE, Lab
 from services.cfs_runs.playbooks import FACTS, Files, log, run, tasks, text
 
 
-class Compared(str):
+class CountingText(str):
     """Counts how often it is compared."""
 
     __slots__ = ()
     comparisons = 0
 
     def __eq__(self, value: object) -> bool:
-        Compared.comparisons += 1
+        CountingText.comparisons += 1
         return str.__eq__(self, value)
 
     __hash__ = str.__hash__
@@ -50,9 +50,9 @@ class Compared(str):
 
 @pytest.mark.parametrize("expression", ["a | unique", "a | union(a)", "a | difference(a)", "a | intersect(a)"])
 def test_filters_of_sets_do_not_compare_all_with_all(expression: str) -> None:
-    Compared.comparisons = 0
-    evaluate(expression, Scope(({"a": [Compared(number) for number in range(1000)]},)))
-    assert Compared.comparisons < 10_000
+    CountingText.comparisons = 0
+    evaluate(expression, Scope(({"a": [CountingText(number) for number in range(1000)]},)))
+    assert CountingText.comparisons < 10_000
 
 
 @pytest.mark.parametrize(
@@ -329,11 +329,11 @@ def test_others_have_their_turn_between_items_too(monkeypatch: pytest.MonkeyPatc
     assert pauses >= 10
 
 
-class Counted(NotYet):
+class CountingNotYet(NotYet):
     count = 0
 
     def __init__(self) -> None:
-        Counted.count += 1
+        CountingNotYet.count += 1
 
 
 def test_more_results_than_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,14 +360,14 @@ def test_templates_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_session_in_several_parts_logs_every_line_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "TURN", 50)
     monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.TURN", 50)
-    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", Counted)
-    Counted.count = 0
+    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", CountingNotYet)
+    CountingNotYet.count = 0
     lab.configure("c", lab.layer("one", tasks("- debug: {msg: hi}\n  loop: [1, 2, 3, 4, 5, 6]\n" * 10)))
     assert lab.run("s", "c", NODE) == "true"
     output = lab.text("s")
     assert [output.count(line) for line in ("Running site.yml", "PLAY RECAP", "TASK [debug]")] == [1, 1, 10]
     assert output.count("=> (item=6)") == 10
-    assert Counted.count >= 4
+    assert CountingNotYet.count >= 4
 
 
 class Pages:

@@ -23,7 +23,7 @@ OIDC = f"{REALM}/protocol/openid-connect"
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-class Visitor:
+class RealmClient:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.passwords = {user.username: user.password for user in users(site.context)}
@@ -66,13 +66,13 @@ def error(reply: Reply) -> tuple[int, str, str]:
 
 
 @pytest.fixture(scope="module")
-def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealmClient]:
     """Shared, because the generation of keys is slow: for tests that leave the realm as it was."""
     state_file = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
-    yield Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    yield RealmClient(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     state_file.close()
 
 
 @pytest.fixture
-def alone(tiny: Site) -> Visitor:
-    return Visitor(tiny)
+def alone(tiny: Site) -> RealmClient:
+    return RealmClient(tiny)

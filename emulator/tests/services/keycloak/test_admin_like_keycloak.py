@@ -11,7 +11,7 @@ import pytest
 
 from csm_emulator.seed_data.secrets import keycloak_admin_password
 from services.keycloak.administrator import ADMIN, FORM, TOKEN, Administrator, Answer, Ask
-from services.keycloak.conftest import Visitor
+from services.keycloak.conftest import RealmClient
 from services.keycloak.test_like_keycloak import (
     OIDC,
     REAL,
@@ -32,7 +32,7 @@ Step = tuple[str, str, Any]
 
 
 @pytest.fixture
-def pair(both: tuple[Ask, Ask], visitor: Visitor) -> tuple[Administrator, Administrator]:
+def pair(both: tuple[Ask, Ask], visitor: RealmClient) -> tuple[Administrator, Administrator]:
     real, ours = both
     return Administrator(real, "admin"), Administrator(ours, keycloak_admin_password(visitor.site.context.random))
 
@@ -180,7 +180,7 @@ _STORY: list[Step] = [
 def test_a_group_from_the_beginning_to_the_end(
     both: tuple[Ask, Ask],
     pair: tuple[Administrator, Administrator],
-    visitor: Visitor,
+    visitor: RealmClient,
 ) -> None:
     def token(ask: Ask, username: str) -> Any:
         form = {"grant_type": "password", "username": username, "password": visitor.passwords[username]}
@@ -220,7 +220,7 @@ def test_without_a_token(both: tuple[Ask, Ask], path: str, headers: dict[str, st
 
 
 @pytest.mark.parametrize("path", ["groups", "users", "roles"])
-def test_with_a_token_of_the_realm_itself(both: tuple[Ask, Ask], visitor: Visitor, path: str) -> None:
+def test_with_a_token_of_the_realm_itself(both: tuple[Ask, Ask], visitor: RealmClient, path: str) -> None:
     def answer(ask: Ask) -> Any:
         bearer = {"Authorization": f"Bearer {_tokens(ask, visitor)['access_token']}"}
         return _masked(ask("GET", f"{ADMIN}/{path}", b"", bearer))

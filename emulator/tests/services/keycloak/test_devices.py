@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from csm_emulator.services.keycloak.login import devices
-from services.keycloak.conftest import DEVICE_CODE, OIDC, REALM, Visitor, claims, error
+from services.keycloak.conftest import DEVICE_CODE, OIDC, REALM, RealmClient, claims, error
 
 
-class Wall:
+class ManualClock:
     """A clock that the test moves."""
 
     def __init__(self) -> None:
@@ -24,20 +24,20 @@ class Wall:
 
 
 @pytest.fixture
-def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
-    clock = Wall()
+def wall(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    clock = ManualClock()
     monkeypatch.setattr(time, "time", clock)
     return clock
 
 
-def _begin(visitor: Visitor, **form: str) -> dict[str, Any]:
+def _begin(visitor: RealmClient, **form: str) -> dict[str, Any]:
     reply = visitor.post(f"{OIDC}/auth/device", client_id="shasta", **form)
     assert reply.status == 200
     device: dict[str, Any] = reply.json()
     return device
 
 
-def _poll(visitor: Visitor, device: dict[str, Any]) -> Any:
+def _poll(visitor: RealmClient, device: dict[str, Any]) -> Any:
     return visitor.token(grant_type=DEVICE_CODE, client_id="shasta", device_code=device["device_code"])
 
 
@@ -51,7 +51,7 @@ def _hidden(page: bytes) -> dict[str, str]:
     return dict(re.findall(r'<input[^>]*type="hidden"[^>]*name="([^"]*)"[^>]*value="([^"]*)"', page.decode()))
 
 
-def _decide(visitor: Visitor, device: dict[str, Any], username: str, button: str) -> bytes:
+def _decide(visitor: RealmClient, device: dict[str, Any], username: str, button: str) -> bytes:
     page = visitor.get(f"{REALM}/device?user_code={device['user_code']}").body
     login = {"username": username, "password": visitor.passwords[username], "credentialId": ""}
     page = visitor.post(_action(page), **login).body
@@ -59,7 +59,7 @@ def _decide(visitor: Visitor, device: dict[str, Any], username: str, button: str
     return visitor.post(_action(page), **_hidden(page), **{button: "x"}).body
 
 
-def test_the_answer_to_a_device(visitor: Visitor) -> None:
+def test_the_answer_to_a_device(visitor: RealmClient) -> None:
     device = _begin(visitor)
     assert re.fullmatch("[A-Z]{4}-[A-Z]{4}", device["user_code"])
     assert device["verification_uri"] == "https://localhost:8443/keycloak/realms/shasta/device"
@@ -67,7 +67,7 @@ def test_the_answer_to_a_device(visitor: Visitor) -> None:
     assert (device["expires_in"], device["interval"]) == (600, 5)
 
 
-def test_pending_slow_down_and_granted(visitor: Visitor, wall: Wall) -> None:
+def test_pending_slow_down_and_granted(visitor: RealmClient, wall: ManualClock) -> None:
     device = _begin(visitor, scope="openid")
     assert error(_poll(visitor, device)) == (
         400,
@@ -92,7 +92,7 @@ def test_pending_slow_down_and_granted(visitor: Visitor, wall: Wall) -> None:
     assert error(_poll(visitor, device)) == (400, "invalid_grant", "Device code not valid")
 
 
-def test_denied(visitor: Visitor, wall: Wall) -> None:
+def test_denied(visitor: RealmClient, wall: ManualClock) -> None:
     device = _begin(visitor)
     assert b"Consent denied" in _decide(visitor, device, "user", "cancel")
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_denied(visitor: Visitor, wall: Wall) -> None:
         wall.now += 6
 
 
-def test_expired(visitor: Visitor, wall: Wall) -> None:
+def test_expired(visitor: RealmClient, wall: ManualClock) -> None:
     device = _begin(visitor)
     wall.now += 601
     assert error(_poll(visitor, device)) == (400, "expired_token", "Device code is expired")
@@ -108,7 +108,7 @@ def test_expired(visitor: Visitor, wall: Wall) -> None:
     assert b"The code has expired" in page
 
 
-def test_the_code_may_be_typed(visitor: Visitor) -> None:
+def test_the_code_may_be_typed(visitor: RealmClient) -> None:
     device = _begin(visitor)
     page = visitor.get(f"{REALM}/device").body
     typed = device["user_code"].lower().replace("-", " ")
@@ -117,7 +117,7 @@ def test_the_code_may_be_typed(visitor: Visitor) -> None:
     assert b"Invalid code, please try again." in wrong
 
 
-def test_a_wrong_password_is_asked_for_again(visitor: Visitor) -> None:
+def test_a_wrong_password_is_asked_for_again(visitor: RealmClient) -> None:
     device = _begin(visitor)
     page = visitor.get(f"{REALM}/device?user_code={device['user_code']}").body
     odd = '"><script>alert(1)</script>'
@@ -128,7 +128,7 @@ def test_a_wrong_password_is_asked_for_again(visitor: Visitor) -> None:
     assert b"Grant Access" in visitor.post(_action(page), **login).body
 
 
-def test_a_decision_needs_a_login(visitor: Visitor) -> None:
+def test_a_decision_needs_a_login(visitor: RealmClient) -> None:
     device = _begin(visitor)
     for code in ("", device["user_code"], device["device_code"], "x"):
         page = visitor.post(f"{REALM}/login-actions/consent", code=code, accept="Yes").body
@@ -136,7 +136,7 @@ def test_a_decision_needs_a_login(visitor: Visitor) -> None:
     assert error(_poll(visitor, device))[1] == "authorization_pending"
 
 
-def test_a_decision_is_made_once(visitor: Visitor, wall: Wall) -> None:
+def test_a_decision_is_made_once(visitor: RealmClient, wall: ManualClock) -> None:
     device = _begin(visitor)
     _decide(visitor, device, "bea", "cancel")
     page = visitor.get(f"{REALM}/device?user_code={device['user_code']}").body
@@ -144,7 +144,7 @@ def test_a_decision_is_made_once(visitor: Visitor, wall: Wall) -> None:
     assert error(_poll(visitor, device))[1] == "access_denied"
 
 
-def test_who_may_not_begin(visitor: Visitor) -> None:
+def test_who_may_not_begin(visitor: RealmClient) -> None:
     begin = f"{OIDC}/auth/device"
     wrong = (401, "invalid_client", "Invalid client or Invalid client credentials")
     assert error(visitor.post(begin)) == wrong
@@ -153,7 +153,7 @@ def test_who_may_not_begin(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("code", ["", "x", "\0", "\u2603"])
-def test_codes_that_were_never_issued(visitor: Visitor, code: str) -> None:
+def test_codes_that_were_never_issued(visitor: RealmClient, code: str) -> None:
     reply = visitor.token(grant_type=DEVICE_CODE, client_id="shasta", device_code=code)
     assert error(reply) == (400, "invalid_grant", "Device code not valid")
     reply = visitor.token(grant_type=DEVICE_CODE, client_id="shasta")
@@ -161,7 +161,7 @@ def test_codes_that_were_never_issued(visitor: Visitor, code: str) -> None:
 
 
 def test_devices_are_forgotten_when_there_are_too_many_or_keycloak_restarts(
-    alone: Visitor, monkeypatch: pytest.MonkeyPatch
+    alone: RealmClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "MOST", 2)
     device_logins = [_begin(alone) for _ in range(3)]

@@ -8,7 +8,7 @@ import pytest
 
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.transport.call import Reply
-from services.keycloak.conftest import BASE, OIDC, REALM, Visitor, claims, error
+from services.keycloak.conftest import BASE, OIDC, REALM, RealmClient, claims, error
 
 
 def _bearer(token: str) -> dict[str, str]:
@@ -23,7 +23,7 @@ GARBAGE = "abc"
 INVALID = (401, 'Bearer realm="shasta", error="invalid_token", error_description="Token verification failed"')
 
 
-def test_the_realm_and_its_discovery_document(visitor: Visitor) -> None:
+def test_the_realm_and_its_discovery_document(visitor: RealmClient) -> None:
     realm = visitor.get(REALM).json()
     assert (realm["realm"], realm["token-service"]) == ("shasta", f"{BASE}/realms/shasta/protocol/openid-connect")
     document = visitor.get(f"{REALM}/.well-known/openid-configuration").json()
@@ -34,7 +34,7 @@ def test_the_realm_and_its_discovery_document(visitor: Visitor) -> None:
             assert visitor.get(path).status != 404, name
 
 
-def test_a_slash_at_the_end_does_not_matter(visitor: Visitor) -> None:
+def test_a_slash_at_the_end_does_not_matter(visitor: RealmClient) -> None:
     for path in (REALM, f"{OIDC}/certs", f"{REALM}/.well-known/openid-configuration"):
         assert visitor.get(f"{path}/").body == visitor.get(path).body
         assert visitor.call("HEAD", path).status == 200
@@ -52,19 +52,19 @@ def test_a_slash_at_the_end_does_not_matter(visitor: Visitor) -> None:
         ("/keycloak/admin/realms/shasta/clients", "Unable to find matching target resource method"),
     ],
 )
-def test_what_is_not_there(visitor: Visitor, path: str, problem: str) -> None:
+def test_what_is_not_there(visitor: RealmClient, path: str, problem: str) -> None:
     reply = visitor.get(path)
     assert (reply.status, reply.json()) == (404, {"error": problem})
 
 
-def test_methods_that_are_not_there(visitor: Visitor) -> None:
+def test_methods_that_are_not_there(visitor: RealmClient) -> None:
     for method, path in (("GET", f"{OIDC}/token"), ("PUT", f"{OIDC}/token"), ("POST", f"{OIDC}/certs")):
         reply = visitor.call(method, path)
         assert (reply.status, reply.json()) == (405, {"error": "HTTP 405 Method Not Allowed"})
     assert visitor.get(f"{OIDC}/auth").status == 501
 
 
-def test_userinfo(visitor: Visitor) -> None:
+def test_userinfo(visitor: RealmClient) -> None:
     token = visitor.log_in("bea", scope="openid")["access_token"]
     for reply in (
         visitor.get(f"{OIDC}/userinfo", _bearer(token)),
@@ -81,7 +81,7 @@ def test_userinfo(visitor: Visitor) -> None:
     )
 
 
-def test_userinfo_requires_a_valid_token(visitor: Visitor) -> None:
+def test_userinfo_requires_a_valid_token(visitor: RealmClient) -> None:
     where = f"{OIDC}/userinfo"
     plain = visitor.log_in()
     scope = 'error="insufficient_scope", error_description="Missing openid scope"'
@@ -93,14 +93,14 @@ def test_userinfo_requires_a_valid_token(visitor: Visitor) -> None:
     assert visitor.post(where, _bearer("x"), access_token=GARBAGE).status == 400
 
 
-def test_an_expired_token_at_userinfo(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_token_at_userinfo(visitor: RealmClient, monkeypatch: pytest.MonkeyPatch) -> None:
     token = visitor.log_in(scope="openid")["access_token"]
     later = time.time() + 31_536_001
     monkeypatch.setattr(time, "time", lambda: later)
     assert _challenge(visitor.get(f"{OIDC}/userinfo", _bearer(token))) == INVALID
 
 
-def test_tokens_called_expired_can_be_refreshed(alone: Visitor) -> None:
+def test_tokens_called_expired_can_be_refreshed(alone: RealmClient) -> None:
     answer = alone.log_in(scope="openid")
     time.sleep(0.002)
     alone.site.faults.set(Fault("f1", "token-expiry", "keycloak", facts={"before": time.time()}))
@@ -111,7 +111,7 @@ def test_tokens_called_expired_can_be_refreshed(alone: Visitor) -> None:
     assert alone.get(f"{OIDC}/userinfo", _bearer(fresh)).status == 200
 
 
-def test_logging_out_ends_the_session(visitor: Visitor) -> None:
+def test_logging_out_ends_the_session(visitor: RealmClient) -> None:
     answer = visitor.log_in(scope="openid")
     form = {"client_id": "shasta", "refresh_token": answer["refresh_token"]}
     assert visitor.post(f"{OIDC}/logout", **form).status == 204
@@ -125,7 +125,7 @@ def test_logging_out_ends_the_session(visitor: Visitor) -> None:
     assert visitor.get(f"{OIDC}/logout").status == 200
 
 
-def test_revoking(visitor: Visitor) -> None:
+def test_revoking(visitor: RealmClient) -> None:
     where = f"{OIDC}/revoke"
     answer = visitor.log_in(scope="openid")
     assert visitor.post(where, client_id="shasta", token=answer["access_token"]).status == 200
@@ -143,7 +143,7 @@ def test_revoking(visitor: Visitor) -> None:
     assert visitor.token(grant_type="refresh_token", client_id="shasta", refresh_token=other_token).status == 200
 
 
-def test_introspection_requires_the_audience(visitor: Visitor) -> None:
+def test_introspection_requires_the_audience(visitor: RealmClient) -> None:
     where = f"{OIDC}/token/introspect"
     token = visitor.log_in("slingshot-admin")["access_token"]
 
@@ -173,7 +173,7 @@ def test_introspection_requires_the_audience(visitor: Visitor) -> None:
     "odd", [{}, {"scope": 1}, {"scope": "openid"}, {"aud": 7}, {"aud": None}, {"sid": []}, {"azp": "shasta"}]
 )
 @pytest.mark.parametrize("kind", ["Bearer", "ID", "Refresh", None])
-def test_genuine_tokens_of_an_odd_shape(visitor: Visitor, odd: dict[str, object], kind: str | None) -> None:
+def test_genuine_tokens_of_an_odd_shape(visitor: RealmClient, odd: dict[str, object], kind: str | None) -> None:
     token = visitor.side("mint", {"iss": f"{BASE}/realms/shasta", "typ": kind, **odd}).json()["token"]
     assert visitor.get(f"{OIDC}/userinfo", _bearer(token)).status in (401, 403)
     caller = {"client_id": "wlm-client", "client_secret": visitor.secrets["wlm-client"]}

@@ -19,7 +19,7 @@ import pytest
 import keycloak_realm
 from csm_emulator.services.keycloak.realm.users import Account, accounts, group_roles
 from services.keycloak.administrator import FORM, Answer, Ask, ask_of
-from services.keycloak.conftest import DEVICE_CODE, Visitor, claims
+from services.keycloak.conftest import DEVICE_CODE, RealmClient, claims
 
 REAL = os.environ.get("CANTON_TEST_KEYCLOAK", "")
 pytestmark = pytest.mark.skipif(not REAL, reason="CANTON_TEST_KEYCLOAK names no Keycloak to compare with")
@@ -30,7 +30,7 @@ CLIENT = "system-slingshot-client"
 SHOWN = ("content-type", "cache-control", "pragma", "www-authenticate", "referrer-policy")
 
 
-def _realm(visitor: Visitor) -> dict[str, Any]:
+def _realm(visitor: RealmClient) -> dict[str, Any]:
     """The emulator's users and clients with the same passwords and secrets."""
     audience = {"included.custom.audience": "shasta", "access.token.claim": "true"}
     groups = {
@@ -111,7 +111,7 @@ def _ask_real(method: str, path: str, body: bytes, headers: Mapping[str, str]) -
 
 
 @pytest.fixture(scope="module")
-def both(visitor: Visitor) -> Iterator[tuple[Ask, Ask]]:
+def both(visitor: RealmClient) -> Iterator[tuple[Ask, Ask]]:
     keycloak_realm.call(REAL, "POST", "/admin/realms", _realm(visitor))
     yield _ask_real, ask_of(visitor.site, REAL)
     keycloak_realm.call(REAL, "DELETE", f"/admin/realms/{NAME}")
@@ -241,7 +241,7 @@ def test_what_the_token_endpoint_refuses(both: tuple[Ask, Ask], form: Form, head
 
 @pytest.mark.parametrize("scope", ["", "openid", "openid profile", "email", "openid roles"])
 @pytest.mark.parametrize("username", ["bea", "slingshot-admin"])
-def test_what_a_password_gives(both: tuple[Ask, Ask], visitor: Visitor, username: str, scope: str) -> None:
+def test_what_a_password_gives(both: tuple[Ask, Ask], visitor: RealmClient, username: str, scope: str) -> None:
     form = {"grant_type": "password", "username": username, "password": visitor.passwords[username], "x": "stray"}
     parameters = {"scope": scope} if scope else {}
     _same(both, "POST", f"{OIDC}/token", {**form, **parameters, "client_id": "shasta"})
@@ -249,7 +249,7 @@ def test_what_a_password_gives(both: tuple[Ask, Ask], visitor: Visitor, username
 
 
 @pytest.mark.parametrize("scope", ["profile", "openid"])
-def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: Visitor, scope: str) -> None:
+def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: RealmClient, scope: str) -> None:
     form = {"grant_type": "client_credentials", "scope": scope}
     real, ours = (
         _compared(
@@ -268,14 +268,14 @@ def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: Visitor, scope: str
     assert not _differences(ours, real)
 
 
-def _tokens(ask: Ask, visitor: Visitor, **more: str) -> dict[str, Any]:
+def _tokens(ask: Ask, visitor: RealmClient, **more: str) -> dict[str, Any]:
     form = {"grant_type": "password", "client_id": "shasta", "username": "bea", "password": visitor.passwords["bea"]}
     tokens: dict[str, Any] = json.loads(ask("POST", f"{OIDC}/token", urlencode({**form, **more}).encode(), FORM)[2])
     return tokens
 
 
 @pytest.mark.parametrize("scope", ["profile", "openid"])
-def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: Visitor, scope: str) -> None:
+def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: RealmClient, scope: str) -> None:
     """Refreshes twice with one token, uses it for the wrong client, introspects it, logs out, and tries again."""
 
     def story(ask: Ask) -> list[Any]:
@@ -318,7 +318,7 @@ def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: Visitor, scope: s
         assert not _differences(ours, real)
 
 
-def test_introspection_of_a_token_that_is_meant_for_the_caller(both: tuple[Ask, Ask], visitor: Visitor) -> None:
+def test_introspection_of_a_token_that_is_meant_for_the_caller(both: tuple[Ask, Ask], visitor: RealmClient) -> None:
     def told(ask: Ask) -> Any:
         who = {"username": "slingshot-admin", "password": visitor.passwords["slingshot-admin"]}
         token = _tokens(ask, visitor, **who)["access_token"]
