@@ -13,9 +13,9 @@ from csm_emulator.dialects.go_json.syntax_errors import complaint
 from csm_emulator.gateway.gateway import normalize
 from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.kinds import PODS
-from csm_emulator.services.kubernetes.kinds.schema import mistakes
+from csm_emulator.services.kubernetes.kinds.schema import errors
 from csm_emulator.services.kubernetes.reads.selectors import selector
-from csm_emulator.services.kubernetes.statuses import Refused
+from csm_emulator.services.kubernetes.statuses import StatusError
 from csm_emulator.site import Site
 from csm_emulator.transport.call import Call, Reply, json_reply, text_reply
 from power_client import DOWN, UP, Pcs
@@ -47,7 +47,7 @@ def test_signs_of_sql(tiny: Site, query: str) -> None:
 )
 def test_selectors(text: str) -> None:
     def read() -> None:
-        with suppress(Refused):
+        with suppress(StatusError):
             selector(PODS, text, "")
 
     assert seconds(read) < QUICK
@@ -55,9 +55,9 @@ def test_selectors(text: str) -> None:
 
 def test_patterns_of_custom_resources() -> None:
     schema = {"type": "string", "pattern": "^(a+)+$"}
-    assert seconds(lambda: mistakes("a" * 50_000 + "!", schema)) < QUICK
-    assert [mistake.message for mistake in mistakes("b", schema)] != []
-    assert mistakes("aa", schema) == []
+    assert seconds(lambda: errors("a" * 50_000 + "!", schema)) < QUICK
+    assert [error.message for error in errors("b", schema)] != []
+    assert errors("aa", schema) == []
 
 
 def test_blanks_in_kernel_parameters(tiny: Site) -> None:

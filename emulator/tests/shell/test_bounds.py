@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from csm_emulator.cluster.pods import Exec, Pod
-from csm_emulator.services.kubernetes.containers.shell_terminal import Typing, streams_of
+from csm_emulator.services.kubernetes.containers.shell_terminal import TerminalInput, streams_of
 from csm_emulator.shell.budget import LAST_WORDS, OUTPUT, TICKS_BETWEEN_LOOKS, Budget
 from csm_emulator.shell.budget import SECONDS as SECONDS_OF_A_LINE
 from shell.run_script import run
@@ -125,7 +125,7 @@ def test_what_a_line_waits_for_is_not_its_work() -> None:
     async def use() -> None:
         budget = Budget()
         execution = Exec(cast("Pod", None), "", [], False, busy, write, write)
-        streams = streams_of(execution, Typing(execution), budget)
+        streams = streams_of(execution, TerminalInput(execution), budget)
         assert await streams.stdin.read() == "typed\n"
         await streams.out.write("a")
         budget.spend(2 * TICKS_BETWEEN_LOOKS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from csm_emulator.services.kubernetes.controllers.cron_schedule import NoSchedule, read_schedule
+from csm_emulator.services.kubernetes.controllers.cron_schedule import ScheduleError, read_schedule
 from service_client import reopen
 from services.kubernetes.api import STRATEGIC, Api
 
@@ -205,5 +205,5 @@ def test_schedules(text: str, moments: list[str]) -> None:
 
 
 def test_words_that_are_no_numbers() -> None:
-    with pytest.raises(NoSchedule, match="expected exactly 5 fields, found 1"):
+    with pytest.raises(ScheduleError, match="expected exactly 5 fields, found 1"):
         read_schedule("x")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from csm_emulator.cluster.pods import Container
-from csm_emulator.services.kubernetes.storage.events import MOST
+from csm_emulator.services.kubernetes.storage.events import MOST_EVENTS
 from service_client import reopen
 from services.kubernetes.api import PODS, Api
 
@@ -120,10 +120,10 @@ def test_an_hour_later_they_are_forgotten(api: Api) -> None:
 
 
 def test_there_are_not_too_many(api: Api) -> None:
-    for number in range(MOST + 5):
+    for number in range(MOST_EVENTS + 5):
         write(api, f"e{number:04}")
     assert api.names(EVENTS)[0] == "e0005"
-    assert len(api.names(EVENTS)) == MOST
+    assert len(api.names(EVENTS)) == MOST_EVENTS
 
 
 def test_an_event_with_a_finalizer(api: Api) -> None:

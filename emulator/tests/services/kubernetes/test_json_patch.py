@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from csm_emulator.services.kubernetes.writes.json_patch import MOST, Unpatchable, apply
+from csm_emulator.services.kubernetes.writes.json_patch import MOST_OPERATIONS, PatchError, apply
 
 DOCUMENT = {"data": {"a": "x" * 1000, "list": [1]}}
 
@@ -33,7 +33,7 @@ DOCUMENT = {"data": {"a": "x" * 1000, "list": [1]}}
 )
 def test_refusals_are_short_and_leave_the_document(operation: dict[str, Any], reason: str) -> None:
     document_before = repr(DOCUMENT)
-    with pytest.raises(Unpatchable) as refused:
+    with pytest.raises(PatchError) as refused:
         apply(DOCUMENT, [{"op": "add", "path": "/more", "value": 1}, operation])
     assert str(refused.value).startswith(reason)
     assert len(str(refused.value)) < 200
@@ -41,7 +41,7 @@ def test_refusals_are_short_and_leave_the_document(operation: dict[str, Any], re
 
 
 def test_a_patch_has_at_most_ten_thousand_operations() -> None:
-    operations = [{"op": "add", "path": "/data/b", "value": 1}] * MOST
+    operations = [{"op": "add", "path": "/data/b", "value": 1}] * MOST_OPERATIONS
     assert apply(DOCUMENT, operations)["data"]["b"] == 1
-    with pytest.raises(Unpatchable, match="maximum operations"):
+    with pytest.raises(PatchError, match="maximum operations"):
         apply(DOCUMENT, [*operations, operations[0]])

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from csm_emulator.dialects.go_json.values import DEEPEST
-from csm_emulator.services.kubernetes.encoding.yaml import MOST, read
+from csm_emulator.services.kubernetes.encoding.yaml import MOST_EVENTS, read
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_is_just_deep_enough_is_read() -> None:
         (b"a: &a {x: 1}\nb:\n  <<: *a\n", "aliases"),
         (b"[" * (DEEPEST + 1) + b"x" + b"]" * (DEEPEST + 1), "depth"),
         (b"- " * 100_000, "depth"),
-        (b"[" + b"x," * MOST + b"x]", "more than"),
+        (b"[" + b"x," * MOST_EVENTS + b"x]", "more than"),
         (b"a: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
         (b"a: b\n---\nc: d", "single document"),
     ],
@@ -51,5 +51,5 @@ def test_what_is_more_than_json_is_refused(text: bytes, why: str) -> None:
 
 def test_json_is_not_counted() -> None:
     """It is fast, and kubectl sends only such files."""
-    many = list(range(MOST + 1))
+    many = list(range(MOST_EVENTS + 1))
     assert read(json.dumps(many).encode()) == many

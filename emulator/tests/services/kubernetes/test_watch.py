@@ -89,7 +89,7 @@ def test_pods_and_jobs_are_watched_too(api: Api) -> None:
 
 
 def test_too_old_a_version_is_gone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "KEPT", 5)
+    monkeypatch.setattr(history, "MOST_CHANGES", 5)
     start = version(api)
     for number in range(30):
         api.create(MAPS, f"m{number}")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csm_emulator.services.s3.listing import Wanted, page
+from csm_emulator.services.s3.listing import ListOptions, select_page
 from services.s3.s3_caller import Caller, header, texts
 
 NAMES = ("a", "a/1", "a/2", "b/x/1", "b/x/2", "b/y", "c")
@@ -82,7 +82,7 @@ def test_facts_of_each(filled: Caller) -> None:
 def test_pages_together_are_what_one_page_would_be(names: set[str], prefix: str, delimiter: str, limit: int) -> None:
     ordered, position, keys = sorted(names), "", []
     while True:
-        keys_page = page(ordered, Wanted(prefix, delimiter, position, limit))
+        keys_page = select_page(ordered, ListOptions(prefix, delimiter, position, limit))
         keys += sorted([*keys_page.keys, *keys_page.prefixes])
         if not keys_page.truncated:
             break

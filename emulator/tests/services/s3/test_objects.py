@@ -8,7 +8,7 @@ from base64 import b64encode
 import pytest
 
 from csm_emulator.services.s3.objects.checksums import ALGORITHMS, checksum
-from csm_emulator.services.s3.objects.read import IN_ONE
+from csm_emulator.services.s3.objects.read import LARGEST_UNSTREAMED
 from csm_emulator.transport.s3_client import S3, S3Unavailable
 from service_client import GARBAGE
 from services.s3.s3_caller import Caller, code, header, texts, whole
@@ -212,7 +212,7 @@ def test_many_are_deleted_at_once(s3: Caller) -> None:
 
 
 def test_large_objects_come_in_pieces(s3: Caller) -> None:
-    data = bytes(range(251)) * (IN_ONE // 200)
+    data = bytes(range(251)) * (LARGEST_UNSTREAMED // 200)
     s3.put("sds", "large", data)
     reply = s3.ask("GET", "/sds/large")
     assert (reply.body, header(reply, "content-length")) == (b"", str(len(data)))

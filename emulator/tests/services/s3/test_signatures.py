@@ -12,10 +12,10 @@ import pytest
 
 from csm_emulator.seed_data import session_keys
 from csm_emulator.services.s3.auth import signature_v2
-from csm_emulator.services.s3.auth.authentication import LONGEST_URL, SKEW, Seal
-from csm_emulator.services.s3.errors import Refused
+from csm_emulator.services.s3.auth.authentication import LONGEST_URL, SKEW, SigningContext
+from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.objects.payload import read_payload
-from csm_emulator.services.s3.requests import understood
+from csm_emulator.services.s3.requests import parse_request
 from csm_emulator.site import Site
 from csm_emulator.transport.call import Call
 from csm_emulator.transport.sigv4 import (
@@ -95,8 +95,8 @@ def test_requests_are_signed_as_in_awss_examples_of_version_2(
     host: str, path: str, query: str, date: str, expected: str
 ) -> None:
     headers = {"host": host, "date": date, "authorization": f"AWS AKIAIOSFODNN7EXAMPLE:{expected}"}
-    request = understood(Call("GET", path, tuple(parse_qsl(query)), headers))
-    claim = signature_v2.claim(request)
+    request = parse_request(Call("GET", path, tuple(parse_qsl(query)), headers))
+    claim = signature_v2.claim_of(request)
     assert claim is not None
     assert claim.access == "AKIAIOSFODNN7EXAMPLE"
     assert signature_v2.sign(request, claim, SECRET) == claim.signature
@@ -113,8 +113,8 @@ def test_requests_are_signed_as_in_awss_examples_of_version_2(
 )
 def test_version_2_uses_real_time(s3: Caller, late: int | None, expected: str) -> None:
     date = "yesterday" if late is None else formatdate(time.time() - late, usegmt=True)
-    request = understood(Call("GET", "/", (), {"host": HOST, "date": date}))
-    claim = signature_v2.Claim(s3.keys.access, "", "", date, is_url=False)
+    request = parse_request(Call("GET", "/", (), {"host": HOST, "date": date}))
+    claim = signature_v2.SignatureClaim(s3.keys.access, "", "", date, is_url=False)
     authorization = f"AWS {s3.keys.access}:{signature_v2.sign(request, claim, s3.keys.secret)}"
     reply = s3.unsigned("GET", "/", headers={"date": date, "authorization": authorization})
     assert ("" if reply.ok else code(reply)) == expected
@@ -141,7 +141,7 @@ CHUNKS = (
     (b"a" * 1024, "0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497"),
     (b"", "b6c6ea8a5354eaf15b3cb7646744f4275b71ea724fed81ceb9323e279d449df9"),
 )
-SEAL = Seal(SECRET, WHEN, SCOPE, "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9")
+SEAL = SigningContext(SECRET, WHEN, SCOPE, "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9")
 
 
 def chunked(body: bytes, word: str = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", **headers: str) -> Call:
@@ -160,7 +160,7 @@ def framed() -> Iterator[bytes]:
 def test_signed_chunks_are_read_as_in_awss_example() -> None:
     body = b"".join(framed())
     call = chunked(body, x_amz_decoded_content_length="66560")
-    assert read_payload(understood(call), SEAL).data == b"a" * 66560
+    assert read_payload(parse_request(call), SEAL).data == b"a" * 66560
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_signed_chunks_are_read_as_in_awss_example() -> None:
 )
 def test_spoiled_chunks_are_refused(spoiled: object, code: str) -> None:
     body = spoiled(b"".join(framed()))  # type: ignore[operator]
-    with pytest.raises(Refused, match=code):
-        read_payload(understood(chunked(body)), SEAL)
+    with pytest.raises(S3Error, match=code):
+        read_payload(parse_request(chunked(body)), SEAL)
 
 
 def test_what_stands_behind_signed_chunks_is_signed_too() -> None:
@@ -191,19 +191,19 @@ def test_what_stands_behind_signed_chunks_is_signed_too() -> None:
     last = signature(SECRET, SCOPE, f"AWS4-HMAC-SHA256-TRAILER\n{WHEN}\n{SCOPE}\n{chain}\n{digest}")
     body = f"5;chunk-signature={signatures[0]}\r\nhello\r\n0;chunk-signature={signatures[1]}\r\n{line}\r\n"
     sound = f"{body}x-amz-trailer-signature:{last}\r\n\r\n".encode()
-    assert read_payload(understood(chunked(sound, word)), SEAL).checksums == {"crc32": "NhCmhg=="}
-    with pytest.raises(Refused, match="SignatureDoesNotMatch"):
-        read_payload(understood(chunked(sound.replace(last.encode(), signatures[0].encode()), word)), SEAL)
+    assert read_payload(parse_request(chunked(sound, word)), SEAL).checksums == {"crc32": "NhCmhg=="}
+    with pytest.raises(S3Error, match="SignatureDoesNotMatch"):
+        read_payload(parse_request(chunked(sound.replace(last.encode(), signatures[0].encode()), word)), SEAL)
 
 
 def test_a_checksum_behind_unsigned_chunks_counts() -> None:
     word, body = "STREAMING-UNSIGNED-PAYLOAD-TRAILER", b"5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n"
-    payload = read_payload(understood(chunked(body, word)), None)
+    payload = read_payload(parse_request(chunked(body, word)), None)
     assert (payload.data, payload.checksums) == (b"hello", {"crc32": "NhCmhg=="})
-    with pytest.raises(Refused, match="BadDigest"):
-        read_payload(understood(chunked(body.replace(b"hello", b"jello"), word)), None)
-    with pytest.raises(Refused, match="IncompleteBody"):
-        read_payload(understood(chunked(body, word, x_amz_decoded_content_length="6")), None)
+    with pytest.raises(S3Error, match="BadDigest"):
+        read_payload(parse_request(chunked(body.replace(b"hello", b"jello"), word)), None)
+    with pytest.raises(S3Error, match="IncompleteBody"):
+        read_payload(parse_request(chunked(body, word, x_amz_decoded_content_length="6")), None)
 
 
 def test_a_wrong_signature_or_key_is_refused(s3: Caller) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from csm_emulator.seed_data.git_objects import Objects
 from csm_emulator.services.vcs.git import pre_receive_hook as hook
-from csm_emulator.services.vcs.git.git import Bounds, Git, TooMuch
+from csm_emulator.services.vcs.git.git import Bounds, Git, LimitExceeded
 from csm_emulator.services.vcs.git.objects import Signature, _signature
 from services.vcs.gitea_client import Gitea
 from services.vcs.pushing import BEA, push
@@ -55,13 +55,13 @@ def test_a_tree_is_read_once_for_all_its_pages(gitea: Gitea, repository: str, mo
     files = {f"f{number:02}": b"%d" % number for number in range(25)}
     commit = pushed(gitea, files)
     calls: list[str] = []
-    beginning = Git.beginning
+    beginning = Git.run_truncated
 
     def spied(git: Git, path: Path, *args: str, **more: Any) -> tuple[bytes, bool]:
         calls.append(args[0])
         return beginning(git, path, *args, **more)
 
-    monkeypatch.setattr(Git, "beginning", spied)
+    monkeypatch.setattr(Git, "run_truncated", spied)
     pages = [gitea.get(f"/repos/{repository}/git/trees/{commit}?per_page=10&page={page}") for page in (1, 2, 3)]
     assert [entry["path"] for page in pages for entry in page["tree"]] == sorted(files)
     assert [page["truncated"] for page in pages] == [True, True, False]
@@ -71,12 +71,12 @@ def test_a_tree_is_read_once_for_all_its_pages(gitea: Gitea, repository: str, mo
 @pytest.mark.parametrize("path", ["commits", "contents", "git/refs", "raw/site.yml"])
 def test_what_is_too_much_to_read_is_a_plain_error(gitea: Gitea, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gitea.get(f"{CSM}/branches/main")
-    beginning = Git.beginning
+    beginning = Git.run_truncated
 
     def narrow(git: Git, folder: Path, *args: str, **more: Any) -> tuple[bytes, bool]:
         return beginning(git, folder, *args, **{**more, "bounds": Bounds(20.0, 0)})
 
-    monkeypatch.setattr(Git, "beginning", narrow)
+    monkeypatch.setattr(Git, "run_truncated", narrow)
     reply = gitea.ask("GET", f"{CSM}/{path}")
     assert reply.status == 500
     assert "more than" in reply.json()["message"]
@@ -85,7 +85,7 @@ def test_what_is_too_much_to_read_is_a_plain_error(gitea: Gitea, path: str, monk
 def test_git_ends_with_its_children(tmp_path: Path) -> None:
     git, note = Git(), tmp_path / "pid"
     alias = f"alias.talk=!sleep 600 & echo $! > {note}; yes"
-    with pytest.raises(TooMuch, match="said more"):
+    with pytest.raises(LimitExceeded, match="wrote more"):
         git.run(tmp_path, "-c", alias, "talk", bounds=Bounds(60.0, 10_000))
     child = Path(f"/proc/{note.read_text().strip()}/stat")
     deadline = time.monotonic() + 20
@@ -97,7 +97,7 @@ def test_git_ends_with_its_children(tmp_path: Path) -> None:
 
 def test_a_silent_git_is_ended(tmp_path: Path) -> None:
     git = Git()
-    with pytest.raises(TooMuch, match=r"took more than 0\.01 s"):
+    with pytest.raises(LimitExceeded, match=r"took more than 0\.01 s"):
         git.run(tmp_path, "-c", "alias.rest=!sleep 600", "rest", bounds=Bounds(0.01, 10))
     git.end()
 

@@ -10,7 +10,7 @@ import pytest
 
 from csm_emulator.errors import Unavailable
 from csm_emulator.services.vcs.git import bundles
-from csm_emulator.services.vcs.git.git import Git, TooMuch
+from csm_emulator.services.vcs.git.git import Git, LimitExceeded
 from service_client import open_site, reopen
 from services.vcs.gitea_client import Gitea
 
@@ -42,7 +42,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> Tries:
     def failing(git: Git, path: Path, *args: str, **more: Any) -> bytes:
         if args[0] == "bundle" and args[1] == "create" and path.name == "1.git" and not attempts.over:
             attempts.append(path)
-            raise TooMuch("git bundle took more than 5 s")
+            raise LimitExceeded("git bundle took more than 5 s")
         return run(git, path, *args, **more)
 
     monkeypatch.setattr(Git, "run", failing)
@@ -56,7 +56,7 @@ def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, cap
     for _ in range(bundles.FIRST_PAUSE + 1):
         gitea.site.keep()
     assert (len(tries), len(caplog.records)) == (1, 1)
-    assert "VCS repository 1 is not kept: git bundle took more than 5 s" in caplog.text
+    assert "VCS repository 1 cannot be saved: git bundle took more than 5 s" in caplog.text
     gitea.site.keep()
     assert (len(tries), len(caplog.records)) == (2, 1)
     assert status(gitea, CSM, "lost") == 200

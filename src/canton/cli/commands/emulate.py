@@ -12,14 +12,14 @@ EMULATOR = "csm_emulator"
 
 
 @click.command(
-    add_help_option=False,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="\b\nExamples:\n  canton emulate psi\n  canton emulate tiny --port 0 --json\n  canton emulate status",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def emulate(arguments: tuple[str, ...]) -> None:
     """Run an emulated HPE Cray EX to try things on: the command csm-emulator.
 
-    `canton emulate psi` is `csm-emulator psi`, and `canton emulate --help` shows its help.
+    All arguments go to csm-emulator; `csm-emulator --help` lists its commands.
     It is a package of its own: pip install 'canton[emulator]'
     """
     if find_spec(EMULATOR) is None:

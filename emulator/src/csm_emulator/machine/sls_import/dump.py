@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any
 
 from csm_emulator.machine.parts import Network, Topology
 from csm_emulator.machine.sls_import.blades import BladeFinder
@@ -17,8 +16,7 @@ from csm_emulator.machine.topology.blades import load_catalogue
 from csm_emulator.machine.topology.builder import finish
 from csm_emulator.machine.topology.draft import Draft
 from csm_emulator.machine.topology.sls import TYPES
-
-Json = Any
+from csm_emulator.records import Json
 
 
 def load_sls(source: Path | str | Mapping[str, Json], name: str = "") -> Topology:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
 
 from csm_emulator.errors import InvalidMachine, InvalidXname
+from csm_emulator.records import Json
 from csm_emulator.xnames import Xname, XnameType, parse
 
 CLASSES = ("River", "Mountain", "Hill")
@@ -19,8 +19,6 @@ NETWORK_TYPES = ("slingshot10", "slingshot11", "cassini", "ethernet", "opa", "in
 _NOT_HARDWARE = frozenset({XnameType.ALL, XnameType.ALL_COMP, XnameType.ALL_SVC, XnameType.PARTITION})
 SHOWN = 10
 """So many mistakes are named, then it says how many more there are."""
-
-Json = Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The API of the Kubernetes cluster that CSM runs in: as much of it as administrators, manta and operators use.
+"""The Kubernetes API of the cluster that CSM runs in: the part that administrators, manta and operators use.
 
-What runs is ground truth of ``cluster``; what is written (ConfigMaps, tenants, …) is kept here.
+The package ``cluster`` decides which pods run. Objects that clients write (ConfigMaps, tenants, …) are stored here.
 """

@@ -1,4 +1,4 @@
-"""What a request is about: the path taken apart, the options read."""
+"""Requests: their path, options and body, parsed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import yaml
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.encoding import protobuf
 from csm_emulator.services.kubernetes.encoding import yaml as plain_yaml
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
-from csm_emulator.services.kubernetes.statuses import Refused, bad_request, failure, wrong_media
+from csm_emulator.services.kubernetes.statuses import StatusError, bad_request, failure, unsupported_media_type
 from csm_emulator.transport.call import Call
 
 READABLE = ("application/json", "application/yaml")
@@ -24,19 +25,19 @@ class Request:
     user: str
     kind: Kind
     namespace: str = ""
-    """Empty for all of them, and for what has none."""
+    """Empty for all namespaces, and for kinds without one."""
     name: str = ""
     subresource: str = ""
 
     @property
-    def dry(self) -> bool:
-        """Raises ``Refused`` for anything but All."""
-        asked = self.call.all("dryRun")
-        if asked not in ([], ["All"], [""]):
-            listed = ", ".join(f'"{each}"' for each in asked)
-            message = f" is invalid: dryRun: {_DRY_RUN % listed}"
-            raise Refused(failure(422, "Invalid", message))
-        return asked == ["All"]
+    def is_dry_run(self) -> bool:
+        """Whether ``dryRun`` is All; raises ``StatusError`` for any other value."""
+        modes = self.call.all("dryRun")
+        if modes not in ([], ["All"], [""]):
+            mode_list = ", ".join(f'"{mode}"' for mode in modes)
+            message = f" is invalid: dryRun: {_DRY_RUN % mode_list}"
+            raise StatusError(failure(422, "Invalid", message))
+        return modes == ["All"]
 
     @property
     def manager(self) -> str:
@@ -44,7 +45,7 @@ class Request:
         return self.call.first("fieldManager") or agent.partition("/")[0] or "unknown"
 
     def body(self, accepted: tuple[str, ...] = READABLE) -> Json:
-        """JSON, YAML, or the protobuf of some kinds; raises ``Refused``."""
+        """Parse the body: JSON, YAML, or protobuf for some kinds; raises ``StatusError``."""
         return body_of(self.call, accepted, protobuf_too=accepted == READABLE and not self.kind.custom)
 
     @property
@@ -53,12 +54,12 @@ class Request:
 
 
 def body_of(call: Call, accepted: tuple[str, ...] = READABLE, *, protobuf_too: bool = True) -> Json:
-    """By its media type; raises ``Refused``."""
+    """Parse the body by its media type; raises ``StatusError``."""
     media = _media(call) or READABLE[0]
     if media == protobuf.MEDIA and protobuf_too:
         return _read_protobuf(call.body)
     if media not in accepted:
-        raise wrong_media(accepted)
+        raise unsupported_media_type(accepted)
     return read(call.body, yaml_too=media.endswith("yaml"))
 
 
@@ -69,9 +70,9 @@ def _media(call: Call) -> str:
 def read(body: bytes, *, yaml_too: bool = False) -> Json:
     try:
         if yaml_too:
-            # What YAML knows beyond JSON is refused here.
+            # YAML values that JSON cannot express are refused here.
             body = json.dumps(plain_yaml.read(body), allow_nan=False).encode()
-        return json.loads(body, parse_constant=_no_number)
+        return json.loads(body, parse_constant=_reject_constant)
     except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"error decoding the body of the request: {str(error)[:200]}") from error
 
@@ -79,32 +80,34 @@ def read(body: bytes, *, yaml_too: bool = False) -> Json:
 def _read_protobuf(body: bytes) -> Json:
     try:
         return protobuf.read(body)
-    except protobuf.Unreadable as error:
+    except protobuf.ProtobufError as error:
         raise bad_request(f"error decoding the body of the request: {error}") from error
     except protobuf.UnknownKind as error:
-        raise wrong_media(READABLE, f"; {error} in {protobuf.MEDIA} is not among what this server reads") from error
+        raise unsupported_media_type(
+            READABLE, f"; {error} in {protobuf.MEDIA} is not one of the kinds that this server reads"
+        ) from error
 
 
-def _no_number(text: str) -> None:
+def _reject_constant(text: str) -> None:
     raise ValueError(f"invalid character '{text[0]}' looking for beginning of value")
 
 
 def parse(call: Call, user: str, registry: Registry) -> Request | None:
-    """None for a path that nobody serves."""
+    """None for a path that no resource has."""
     segments = [segment for segment in call.path.split("/") if segment]
     if segments[:2] == ["api", "v1"]:
-        group, version, rest = "", "v1", segments[2:]
+        group, version, tail = "", "v1", segments[2:]
     elif segments[:1] == ["apis"] and len(segments) > 3:
-        group, version, rest = segments[1], segments[2], segments[3:]
+        group, version, tail = segments[1], segments[2], segments[3:]
     else:
         return None
     namespace = ""
-    if rest[:1] == ["namespaces"] and len(rest) > 2 and (group or rest[2] not in ("status", "finalize")):
-        namespace, rest = rest[1], rest[2:]
-    kind = registry.find(group, version, rest[0]) if 1 <= len(rest) <= 3 else None
+    if tail[:1] == ["namespaces"] and len(tail) > 2 and (group or tail[2] not in ("status", "finalize")):
+        namespace, tail = tail[1], tail[2:]
+    kind = registry.find(group, version, tail[0]) if 1 <= len(tail) <= 3 else None
     if kind is None or (namespace and not kind.namespaced):
         return None
-    name, subresource = (*rest[1:], "", "")[:2]
+    name, subresource = (*tail[1:], "", "")[:2]
     if (name and kind.namespaced and not namespace) or (subresource and subresource not in kind.subresources):
         return None
     return Request(call, user, kind, namespace, name, subresource)

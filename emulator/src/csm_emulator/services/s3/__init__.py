@@ -1,5 +1,5 @@
-"""S3 as Ceph's RADOS gateway speaks it: images, recipes and whatever else a site keeps.
+"""S3 as Ceph's RADOS gateway implements it: images, recipes and other objects of a site.
 
-It stands outside of the API gateway, with a listener of its own. What lies in it on the first day comes from
-``furniture``; nothing of that is in the state until somebody changes it.
+It is not behind the API gateway: it has a listener of its own. The objects of the first day come from
+``csm_emulator.seed_data``; they are not part of the stored state until a client changes them.
 """

@@ -1,20 +1,20 @@
-"""Buckets, and what is said of them."""
+"""Buckets: create, list, delete, and their ACL, policy and tags."""
 
 from __future__ import annotations
 
 import re
 
 from csm_emulator.records import Json
-from csm_emulator.services.s3.auth import permissions as access
-from csm_emulator.services.s3.auth.authentication import Seal
-from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Catalogue
+from csm_emulator.services.s3.auth import permissions
+from csm_emulator.services.s3.auth.authentication import SigningContext
+from csm_emulator.services.s3.catalogue import Catalogue
+from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.objects.api import grants_of
-from csm_emulator.services.s3.objects.metadata import refuse_unsupported, shown_tags, tags_of_body
+from csm_emulator.services.s3.objects.metadata import refuse_unsupported, tags_document, tags_of_body
 from csm_emulator.services.s3.objects.payload import read_payload
-from csm_emulator.services.s3.requests import Asked
+from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.uploads.api import Uploads
-from csm_emulator.services.s3.xml import MEDIA, Unreadable, document, element, instant, leaf, parsed, said
+from csm_emulator.services.s3.xml import MEDIA, XmlError, child_text, document, element, leaf, parse, timestamp
 from csm_emulator.state.clock import Clock
 from csm_emulator.transport.call import JSON, Reply
 from csm_emulator.transport.sigv4 import REGION
@@ -30,102 +30,102 @@ class Buckets:
         self._uploads = uploads
         self._clock = clock
 
-    def list(self, _: Asked, seal: Seal | None) -> Reply:
-        """Nobody in particular owns nothing."""
-        owned = self._catalogue.buckets() if seal else iter(())
-        listed = [
-            element("Bucket", leaf("Name", name), leaf("CreationDate", instant(record["created"])))
+    def list(self, _: S3Request, signing: SigningContext | None) -> Reply:
+        """The caller's buckets; an anonymous caller owns none."""
+        owned = self._catalogue.buckets() if signing else iter(())
+        elements = [
+            element("Bucket", leaf("Name", name), leaf("CreationDate", timestamp(record["created"])))
             for name, record in owned
         ]
-        who = access.owner() if seal else element("Owner", leaf("ID", "anonymous"), leaf("DisplayName"))
-        return Reply(200, document("ListAllMyBucketsResult", who, element("Buckets", *listed)), MEDIA)
+        owner = permissions.owner() if signing else element("Owner", leaf("ID", "anonymous"), leaf("DisplayName"))
+        return Reply(200, document("ListAllMyBucketsResult", owner, element("Buckets", *elements)), MEDIA)
 
-    def create(self, asked: Asked, seal: Seal | None) -> Reply:
-        """Once more does no harm to one's own."""
-        if not _NAME.fullmatch(asked.bucket) or _ADDRESS.fullmatch(asked.bucket):
-            raise Refused("InvalidBucketName")
-        refuse_unsupported(asked.call.headers)
-        _check_location(read_payload(asked, seal).data)
-        grants = access.canned(asked.header("x-amz-acl") or "private")
-        if self._catalogue.bucket(asked.bucket) is None:
-            self._catalogue.set_bucket(asked.bucket, {"created": self._clock.now(), "acl": grants, "tags": {}})
-        return Reply(200, headers=[("Location", f"/{asked.bucket}")])
+    def create(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        """Create the bucket; creating one's own bucket again changes nothing."""
+        if not _NAME.fullmatch(request.bucket) or _ADDRESS.fullmatch(request.bucket):
+            raise S3Error("InvalidBucketName")
+        refuse_unsupported(request.call.headers)
+        _check_location(read_payload(request, signing).data)
+        grants = permissions.canned_acl(request.header("x-amz-acl") or "private")
+        if self._catalogue.bucket(request.bucket) is None:
+            self._catalogue.set_bucket(request.bucket, {"created": self._clock.now(), "acl": grants, "tags": {}})
+        return Reply(200, headers=[("Location", f"/{request.bucket}")])
 
-    def head(self, asked: Asked, _: Seal | None) -> Reply:
-        count = str(len(self._catalogue.keys(asked.bucket)))
+    def head(self, request: S3Request, _: SigningContext | None) -> Reply:
+        count = str(len(self._catalogue.keys(request.bucket)))
         return Reply(200, headers=[("X-RGW-Object-Count", count), ("x-amz-bucket-region", REGION)])
 
-    def delete(self, asked: Asked, _: Seal | None) -> Reply:
-        if self._catalogue.keys(asked.bucket):
-            raise Refused("BucketNotEmpty")
-        self._uploads.abort_all(asked.bucket)
-        self._catalogue.drop_bucket(asked.bucket)
+    def delete(self, request: S3Request, _: SigningContext | None) -> Reply:
+        if self._catalogue.keys(request.bucket):
+            raise S3Error("BucketNotEmpty")
+        self._uploads.abort_all(request.bucket)
+        self._catalogue.drop_bucket(request.bucket)
         return Reply(204)
 
-    def location(self, _asked: Asked, _: Seal | None) -> Reply:
+    def location(self, _request: S3Request, _: SigningContext | None) -> Reply:
         return Reply(200, document("LocationConstraint", REGION), MEDIA)
 
-    def versioning(self, _asked: Asked, _: Seal | None) -> Reply:
-        """No bucket keeps versions: there is no Status."""
+    def versioning(self, _request: S3Request, _: SigningContext | None) -> Reply:
+        """Versioning is never enabled: the document has no Status."""
         return Reply(200, document("VersioningConfiguration"), MEDIA)
 
-    def get_acl(self, asked: Asked, _: Seal | None) -> Reply:
-        return Reply(200, access.shown(self._record(asked)["acl"]), MEDIA)
+    def get_acl(self, request: S3Request, _: SigningContext | None) -> Reply:
+        return Reply(200, permissions.acl_document(self._record(request)["acl"]), MEDIA)
 
-    def put_acl(self, asked: Asked, seal: Seal | None) -> Reply:
-        refuse_unsupported(asked.call.headers)
-        self._change(asked, acl=grants_of(asked, seal))
+    def put_acl(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        refuse_unsupported(request.call.headers)
+        self._change(request, acl=grants_of(request, signing))
         return Reply(200)
 
-    def get_policy(self, asked: Asked, _: Seal | None) -> Reply:
-        if "policy" not in self._record(asked):
-            raise Refused("NoSuchBucketPolicy", "The bucket policy does not exist")
-        return Reply(200, self._record(asked)["policy"].encode(), JSON)
+    def get_policy(self, request: S3Request, _: SigningContext | None) -> Reply:
+        if "policy" not in self._record(request):
+            raise S3Error("NoSuchBucketPolicy", "The bucket policy does not exist")
+        return Reply(200, self._record(request)["policy"].encode(), JSON)
 
-    def put_policy(self, asked: Asked, seal: Seal | None) -> Reply:
-        text = read_payload(asked, seal).data
+    def put_policy(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        text = read_payload(request, signing).data
         if len(text) > LARGEST_POLICY:
-            raise Refused("InvalidArgument", "Policy is too large")
-        self._change(asked, policy=access.check_policy(text))
+            raise S3Error("InvalidArgument", "Policy is too large")
+        self._change(request, policy=permissions.check_policy(text))
         return Reply(204)
 
-    def delete_policy(self, asked: Asked, _: Seal | None) -> Reply:
-        left = {name: value for name, value in self._record(asked).items() if name != "policy"}
-        self._catalogue.set_bucket(asked.bucket, left)
+    def delete_policy(self, request: S3Request, _: SigningContext | None) -> Reply:
+        record = {name: value for name, value in self._record(request).items() if name != "policy"}
+        self._catalogue.set_bucket(request.bucket, record)
         return Reply(204)
 
-    def policy_status(self, asked: Asked, _: Seal | None) -> Reply:
-        policy, where = self._record(asked).get("policy"), f"arn:aws:s3:::{asked.bucket}/any"
-        public = bool(policy) and access.verdict(policy, "s3:GetObject", where, nobody=True) == "Allow"
+    def policy_status(self, request: S3Request, _: SigningContext | None) -> Reply:
+        policy, resource = self._record(request).get("policy"), f"arn:aws:s3:::{request.bucket}/any"
+        public = bool(policy) and permissions.verdict(policy, "s3:GetObject", resource, anonymous=True) == "Allow"
         return Reply(200, document("PolicyStatus", leaf("IsPublic", "true" if public else "false")), MEDIA)
 
-    def get_tags(self, asked: Asked, _: Seal | None) -> Reply:
-        tags = self._record(asked)["tags"]
+    def get_tags(self, request: S3Request, _: SigningContext | None) -> Reply:
+        tags = self._record(request)["tags"]
         if not tags:
-            raise Refused("NoSuchTagSet")
-        return Reply(200, shown_tags(tags), MEDIA)
+            raise S3Error("NoSuchTagSet")
+        return Reply(200, tags_document(tags), MEDIA)
 
-    def put_tags(self, asked: Asked, seal: Seal | None) -> Reply:
-        self._change(asked, tags=tags_of_body(read_payload(asked, seal).data))
+    def put_tags(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        self._change(request, tags=tags_of_body(read_payload(request, signing).data))
         return Reply(204)
 
-    def delete_tags(self, asked: Asked, _: Seal | None) -> Reply:
-        self._change(asked, tags={})
+    def delete_tags(self, request: S3Request, _: SigningContext | None) -> Reply:
+        self._change(request, tags={})
         return Reply(204)
 
-    def _record(self, asked: Asked) -> Json:
-        return self._catalogue.bucket(asked.bucket)
+    def _record(self, request: S3Request) -> Json:
+        return self._catalogue.bucket(request.bucket)
 
-    def _change(self, asked: Asked, **facts: Json) -> None:
-        self._catalogue.set_bucket(asked.bucket, {**self._record(asked), **facts})
+    def _change(self, request: S3Request, **fields: Json) -> None:
+        self._catalogue.set_bucket(request.bucket, {**self._record(request), **fields})
 
 
 def _check_location(body: bytes) -> None:
     if not body:
         return
     try:
-        place = said(parsed(body, "CreateBucketConfiguration"), "LocationConstraint")
-    except Unreadable as error:
-        raise Refused("MalformedXML") from error
+        place = child_text(parse(body, "CreateBucketConfiguration"), "LocationConstraint")
+    except XmlError as error:
+        raise S3Error("MalformedXML") from error
     if place.partition(":")[0] not in ("", REGION):
-        raise Refused("InvalidLocationConstraint")
+        raise S3Error("InvalidLocationConstraint")

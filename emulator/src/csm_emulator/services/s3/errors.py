@@ -1,4 +1,4 @@
-"""Errors, in the words and the XML of the RADOS gateway."""
+"""Error replies, with the codes and the XML of the RADOS gateway."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ _STATUS = {
 HOST_ID = "85e8-default-default"
 
 
-class Refused(Exception):
-    """The request is not done, for a reason that S3 has a code for."""
+class S3Error(Exception):
+    """The request is answered with an S3 error code."""
 
     def __init__(self, code: str, message: str = "", headers: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(code)
@@ -67,11 +67,11 @@ class Refused(Exception):
         return _STATUS[self.code]
 
 
-def refusal(refused: Refused, bucket: str, request_id: str) -> Reply:
-    if refused.status == 304:
-        return Reply(304, headers=refused.headers)
-    told = [leaf("Code", refused.code), leaf("Message", refused.message)]
+def error_reply(error: S3Error, bucket: str, request_id: str) -> Reply:
+    if error.status == 304:
+        return Reply(304, headers=error.headers)
+    elements = [leaf("Code", error.code), leaf("Message", error.message)]
     if bucket:
-        told.append(leaf("BucketName", bucket))
-    told += [leaf("RequestId", request_id), leaf("HostId", HOST_ID)]
-    return Reply(refused.status, document("Error", *told, namespace=""), MEDIA, refused.headers)
+        elements.append(leaf("BucketName", bucket))
+    elements += [leaf("RequestId", request_id), leaf("HostId", HOST_ID)]
+    return Reply(error.status, document("Error", *elements, namespace=""), MEDIA, error.headers)

@@ -1,4 +1,4 @@
-"""What is in a bucket, by name, a page at a time."""
+"""Lists of the objects in a bucket, a page at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from csm_emulator.records import Record
 from csm_emulator.services.s3.auth.permissions import owner
-from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Catalogue
-from csm_emulator.services.s3.requests import Asked
-from csm_emulator.services.s3.xml import MEDIA, document, element, instant, leaf
+from csm_emulator.services.s3.catalogue import Catalogue
+from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.requests import S3Request
+from csm_emulator.services.s3.xml import MEDIA, document, element, leaf, timestamp
 from csm_emulator.transport.call import Call, Reply
 
 LARGEST_PAGE = 1000
@@ -22,7 +22,7 @@ LARGEST_PAGE = 1000
 
 @dataclass(slots=True)
 class Page:
-    """Names and common prefixes, in the order in which they come, up to a limit."""
+    """Keys and common prefixes in order, up to a limit."""
 
     keys: list[str] = field(default_factory=list)
     prefixes: list[str] = field(default_factory=list)
@@ -31,122 +31,134 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ListOptions:
     prefix: str
     delimiter: str
-    after: str
+    start_after: str
     limit: int
 
 
-def page(names: Sequence[str], wanted: Wanted) -> Page:
-    """``names`` are in order. Only what is shown is looked at, however many there are."""
-    found = Page()
-    at = max(bisect_left(names, wanted.prefix), bisect_right(names, wanted.after) if wanted.after else 0)
-    while wanted.limit and at < len(names) and names[at].startswith(wanted.prefix):
-        common = _common(names[at], wanted)
-        if common and common == wanted.after:
-            at = _behind(names, at, common)
+def select_page(names: Sequence[str], options: ListOptions) -> Page:
+    """The page of the sorted ``names``; it takes time for the page only, however many names there are."""
+    page = Page()
+    position = max(
+        bisect_left(names, options.prefix), bisect_right(names, options.start_after) if options.start_after else 0
+    )
+    while options.limit and position < len(names) and names[position].startswith(options.prefix):
+        common = _common_prefix(names[position], options)
+        if common and common == options.start_after:
+            position = _skip_prefix(names, position, common)
             continue
-        if len(found.keys) + len(found.prefixes) == wanted.limit:
-            found.truncated = True
+        if len(page.keys) + len(page.prefixes) == options.limit:
+            page.truncated = True
             break
-        found.last = common or names[at]
-        (found.prefixes if common else found.keys).append(found.last)
-        at = _behind(names, at, common) if common else at + 1
-    return found
+        page.last = common or names[position]
+        (page.prefixes if common else page.keys).append(page.last)
+        position = _skip_prefix(names, position, common) if common else position + 1
+    return page
 
 
-def _common(name: str, wanted: Wanted) -> str:
-    if not wanted.delimiter:
+def _common_prefix(name: str, options: ListOptions) -> str:
+    if not options.delimiter:
         return ""
-    end = name.find(wanted.delimiter, len(wanted.prefix))
-    return "" if end < 0 else name[: end + len(wanted.delimiter)]
+    end = name.find(options.delimiter, len(options.prefix))
+    return "" if end < 0 else name[: end + len(options.delimiter)]
 
 
-def _behind(names: Sequence[str], at: int, common: str) -> int:
-    """The first that does not begin so."""
-    at = bisect_left(names, f"{common}\U0010ffff", at)
-    while at < len(names) and names[at].startswith(common):
-        at += 1
-    return at
+def _skip_prefix(names: Sequence[str], position: int, common: str) -> int:
+    """The position of the first name after ``position`` that does not begin with ``common``."""
+    position = bisect_left(names, f"{common}\U0010ffff", position)
+    while position < len(names) and names[position].startswith(common):
+        position += 1
+    return position
 
 
 class Listing:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
-    def first_version(self, asked: Asked) -> Reply:
-        call, written = asked.call, _encoding(asked.call)
-        wanted = Wanted(call.first("prefix"), call.first("delimiter"), call.first("marker"), limit_of(call, "max-keys"))
-        found = page(self._catalogue.keys(asked.bucket), wanted)
-        told = [leaf("Marker", written(wanted.after))]
-        if found.truncated:
-            told.append(leaf("NextMarker", written(found.last)))
-        return self._reply(asked, wanted, found, told, owners=True)
+    def list_v1(self, request: S3Request) -> Reply:
+        call, encode = request.call, _key_encoder(request.call)
+        options = ListOptions(
+            call.first("prefix"), call.first("delimiter"), call.first("marker"), limit_of(call, "max-keys")
+        )
+        page = select_page(self._catalogue.keys(request.bucket), options)
+        elements = [leaf("Marker", encode(options.start_after))]
+        if page.truncated:
+            elements.append(leaf("NextMarker", encode(page.last)))
+        return self._reply(request, options, page, elements, owners=True)
 
-    def second_version(self, asked: Asked) -> Reply:
-        call, written = asked.call, _encoding(asked.call)
+    def list_v2(self, request: S3Request) -> Reply:
+        call, encode = request.call, _key_encoder(request.call)
         token, start = call.first("continuation-token"), call.first("start-after")
-        after = _opened(token) if call.has("continuation-token") else start
-        wanted = Wanted(call.first("prefix"), call.first("delimiter"), after, limit_of(call, "max-keys"))
-        found = page(self._catalogue.keys(asked.bucket), wanted)
-        told = [leaf("KeyCount", len(found.keys) + len(found.prefixes))]
+        start_key = _decode_token(token) if call.has("continuation-token") else start
+        options = ListOptions(call.first("prefix"), call.first("delimiter"), start_key, limit_of(call, "max-keys"))
+        page = select_page(self._catalogue.keys(request.bucket), options)
+        elements = [leaf("KeyCount", len(page.keys) + len(page.prefixes))]
         if token:
-            told.append(leaf("ContinuationToken", token))
+            elements.append(leaf("ContinuationToken", token))
         if start:
-            told.append(leaf("StartAfter", written(start)))
-        if found.truncated:
-            told.append(leaf("NextContinuationToken", _closed(found.last)))
-        return self._reply(asked, wanted, found, told, owners=call.first("fetch-owner") == "true")
+            elements.append(leaf("StartAfter", encode(start)))
+        if page.truncated:
+            elements.append(leaf("NextContinuationToken", _encode_token(page.last)))
+        return self._reply(request, options, page, elements, owners=call.first("fetch-owner") == "true")
 
-    def versions(self, asked: Asked) -> Reply:
-        """No bucket keeps versions, so each object is its own only one."""
-        call, written = asked.call, _encoding(asked.call)
+    def versions(self, request: S3Request) -> Reply:
+        """Each object as its only version: no bucket has versioning."""
+        call, encode = request.call, _key_encoder(request.call)
         marker = call.first("key-marker")
-        wanted = Wanted(call.first("prefix"), call.first("delimiter"), marker, limit_of(call, "max-keys"))
-        found = page(self._catalogue.keys(asked.bucket), wanted)
-        told = [leaf("Name", asked.bucket), leaf("Prefix", written(wanted.prefix)), leaf("KeyMarker", written(marker))]
-        told += [leaf("MaxKeys", wanted.limit), leaf("IsTruncated", _word(found.truncated))]
-        if found.truncated:
-            told.append(leaf("NextKeyMarker", written(found.last)))
-        for key in found.keys:
-            lines = [leaf("Key", written(key)), leaf("VersionId", "null"), leaf("IsLatest", "true")]
-            told.append(element("Version", *lines, *_facts(self._record(asked.bucket, key)), owner()))
-        told += [element("CommonPrefixes", leaf("Prefix", written(prefix))) for prefix in found.prefixes]
-        return Reply(200, document("ListVersionsResult", *told), MEDIA)
+        options = ListOptions(call.first("prefix"), call.first("delimiter"), marker, limit_of(call, "max-keys"))
+        page = select_page(self._catalogue.keys(request.bucket), options)
+        elements = [
+            leaf("Name", request.bucket),
+            leaf("Prefix", encode(options.prefix)),
+            leaf("KeyMarker", encode(marker)),
+        ]
+        elements += [leaf("MaxKeys", options.limit), leaf("IsTruncated", _boolean(page.truncated))]
+        if page.truncated:
+            elements.append(leaf("NextKeyMarker", encode(page.last)))
+        for key in page.keys:
+            key_elements = [leaf("Key", encode(key)), leaf("VersionId", "null"), leaf("IsLatest", "true")]
+            elements.append(
+                element("Version", *key_elements, *_object_elements(self._record(request.bucket, key)), owner())
+            )
+        elements += [element("CommonPrefixes", leaf("Prefix", encode(prefix))) for prefix in page.prefixes]
+        return Reply(200, document("ListVersionsResult", *elements), MEDIA)
 
-    def _reply(self, asked: Asked, wanted: Wanted, found: Page, told: list[str], *, owners: bool) -> Reply:
-        written = _encoding(asked.call)
-        lines = [leaf("Name", asked.bucket), leaf("Prefix", written(wanted.prefix)), *told]
-        lines.append(leaf("MaxKeys", wanted.limit))
-        if wanted.delimiter:
-            lines.append(leaf("Delimiter", written(wanted.delimiter)))
-        if asked.call.has("encoding-type"):
-            lines.append(leaf("EncodingType", "url"))
-        lines.append(leaf("IsTruncated", _word(found.truncated)))
-        for key in found.keys:
-            facts = _facts(self._record(asked.bucket, key))
-            lines.append(element("Contents", leaf("Key", written(key)), *facts, owner() if owners else ""))
-        lines += [element("CommonPrefixes", leaf("Prefix", written(prefix))) for prefix in found.prefixes]
-        return Reply(200, document("ListBucketResult", *lines), MEDIA)
+    def _reply(
+        self, request: S3Request, options: ListOptions, page: Page, version_elements: list[str], *, owners: bool
+    ) -> Reply:
+        encode = _key_encoder(request.call)
+        elements = [leaf("Name", request.bucket), leaf("Prefix", encode(options.prefix)), *version_elements]
+        elements.append(leaf("MaxKeys", options.limit))
+        if options.delimiter:
+            elements.append(leaf("Delimiter", encode(options.delimiter)))
+        if request.call.has("encoding-type"):
+            elements.append(leaf("EncodingType", "url"))
+        elements.append(leaf("IsTruncated", _boolean(page.truncated)))
+        for key in page.keys:
+            object_elements = _object_elements(self._record(request.bucket, key))
+            elements.append(element("Contents", leaf("Key", encode(key)), *object_elements, owner() if owners else ""))
+        elements += [element("CommonPrefixes", leaf("Prefix", encode(prefix))) for prefix in page.prefixes]
+        return Reply(200, document("ListBucketResult", *elements), MEDIA)
 
     def _record(self, bucket: str, key: str) -> Record:
         record = self._catalogue.get(bucket, key)
         if record is None:
-            raise LookupError(f"{bucket}/{key} is listed and is not there")
+            raise LookupError(f"{bucket}/{key} is in the list of keys but has no record")
         return record
 
 
 def limit_of(call: Call, name: str, largest: int = LARGEST_PAGE) -> int:
     text = call.first(name) or str(largest)
     if not (text.isascii() and text.isdigit()):
-        raise Refused("InvalidArgument")
+        raise S3Error("InvalidArgument")
     return min(int(text[:9]), largest)
 
 
-def _facts(record: Record) -> list[str]:
+def _object_elements(record: Record) -> list[str]:
     return [
-        leaf("LastModified", instant(record["modified"])),
+        leaf("LastModified", timestamp(record["modified"])),
         leaf("ETag", f'"{record["etag"]}"'),
         leaf("Size", record["size"]),
         leaf("StorageClass", "STANDARD"),
@@ -154,25 +166,25 @@ def _facts(record: Record) -> list[str]:
     ]
 
 
-def _encoding(call: Call) -> Callable[[str], str]:
-    asked = call.first("encoding-type")
+def _key_encoder(call: Call) -> Callable[[str], str]:
+    encoding = call.first("encoding-type")
     if not call.has("encoding-type"):
         return str
-    if asked != "url":
-        raise Refused("InvalidArgument")
+    if encoding != "url":
+        raise S3Error("InvalidArgument")
     return lambda text: quote(text, safe="/-._~", errors="replace")
 
 
-def _closed(name: str) -> str:
+def _encode_token(name: str) -> str:
     return base64.urlsafe_b64encode(name.encode()).decode()
 
 
-def _opened(token: str) -> str:
+def _decode_token(token: str) -> str:
     try:
         return base64.b64decode(token.encode(), b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise Refused("InvalidArgument", "The continuation token provided is incorrect") from error
+        raise S3Error("InvalidArgument", "The continuation token provided is incorrect") from error
 
 
-def _word(control: bool) -> str:
-    return "true" if control else "false"
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,31 +1,31 @@
-"""Which function does what is asked, and what it takes to be allowed to."""
+"""The operations: their handlers, and the permissions that they require."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from csm_emulator.services.s3.auth.authentication import Seal
+from csm_emulator.services.s3.auth.authentication import SigningContext
 from csm_emulator.services.s3.buckets import Buckets
-from csm_emulator.services.s3.errors import Refused
+from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.listing import Listing
 from csm_emulator.services.s3.objects.api import Objects
-from csm_emulator.services.s3.requests import Asked
+from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.uploads.api import Uploads
 from csm_emulator.services.s3.xml import MEDIA, document, leaf
 from csm_emulator.transport.call import Reply
 
 SERVICE, BUCKET, OBJECT = "service", "bucket", "object"
-Act = Callable[[Asked, Seal | None], Reply]
+Handler = Callable[[S3Request, SigningContext | None], Reply]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    act: Act
+    handler: Handler
     action: str
-    """As policies name it."""
+    """The name of the action in policies."""
     grant: str = ""
-    """What a list must give to all for nobody in particular to do it; empty when no list can."""
+    """The ACL permission for all users that lets an anonymous caller do it; empty when no ACL can."""
 
 
 SUBRESOURCES = (
@@ -62,32 +62,36 @@ SUBRESOURCES = (
     "versions",
     "website",
 )
-Key = tuple[str, str, str]
-"""Level, method, and what of it."""
+OperationKey = tuple[str, str, str]
+"""(level, method, subresource)."""
 
 
-def key_of(asked: Asked) -> Key:
-    level = OBJECT if asked.key else BUCKET if asked.bucket else SERVICE
-    what = next((name for name in SUBRESOURCES if asked.call.has(name)), "")
-    return level, asked.method, what
+def key_of(request: S3Request) -> OperationKey:
+    level = OBJECT if request.key else BUCKET if request.bucket else SERVICE
+    subresource = next((name for name in SUBRESOURCES if request.call.has(name)), "")
+    return level, request.method, subresource
 
 
-def operations(buckets: Buckets, objects: Objects, uploads: Uploads, listing: Listing) -> Mapping[Key, Operation]:
-    return {**_of_buckets(buckets, objects, uploads, listing), **_of_objects(objects, uploads)}
+def operations(
+    buckets: Buckets, objects: Objects, uploads: Uploads, listing: Listing
+) -> Mapping[OperationKey, Operation]:
+    return {**_bucket_operations(buckets, objects, uploads, listing), **_object_operations(objects, uploads)}
 
 
-def _of_buckets(buckets: Buckets, objects: Objects, uploads: Uploads, listing: Listing) -> Mapping[Key, Operation]:
-    def listed(asked: Asked, _: Seal | None) -> Reply:
-        return listing.second_version(asked) if asked.call.first("list-type") == "2" else listing.first_version(asked)
+def _bucket_operations(
+    buckets: Buckets, objects: Objects, uploads: Uploads, listing: Listing
+) -> Mapping[OperationKey, Operation]:
+    def list_objects(request: S3Request, _: SigningContext | None) -> Reply:
+        return listing.list_v2(request) if request.call.first("list-type") == "2" else listing.list_v1(request)
 
-    found = {
+    configured = {
         (SERVICE, "GET", ""): Operation(buckets.list, "s3:ListAllMyBuckets"),
-        (BUCKET, "GET", ""): Operation(listed, "s3:ListBucket", "READ"),
+        (BUCKET, "GET", ""): Operation(list_objects, "s3:ListBucket", "READ"),
         (BUCKET, "HEAD", ""): Operation(buckets.head, "s3:ListBucket", "READ"),
         (BUCKET, "PUT", ""): Operation(buckets.create, "s3:CreateBucket"),
         (BUCKET, "DELETE", ""): Operation(buckets.delete, "s3:DeleteBucket"),
         (BUCKET, "GET", "versions"): Operation(
-            lambda asked, _: listing.versions(asked), "s3:ListBucketVersions", "READ"
+            lambda request, _: listing.versions(request), "s3:ListBucketVersions", "READ"
         ),
         (BUCKET, "GET", "uploads"): Operation(uploads.uploads, "s3:ListBucketMultipartUploads", "READ"),
         (BUCKET, "POST", "delete"): Operation(objects.delete_many, "s3:DeleteObject", "WRITE"),
@@ -103,10 +107,10 @@ def _of_buckets(buckets: Buckets, objects: Objects, uploads: Uploads, listing: L
         (BUCKET, "PUT", "tagging"): Operation(buckets.put_tags, "s3:PutBucketTagging"),
         (BUCKET, "DELETE", "tagging"): Operation(buckets.delete_tags, "s3:PutBucketTagging"),
     }
-    return found | {(BUCKET, "GET", name): operation for name, operation in _not_set_up().items()}
+    return configured | {(BUCKET, "GET", name): operation for name, operation in _unconfigured().items()}
 
 
-def _of_objects(objects: Objects, uploads: Uploads) -> Mapping[Key, Operation]:
+def _object_operations(objects: Objects, uploads: Uploads) -> Mapping[OperationKey, Operation]:
     return {
         (OBJECT, "GET", ""): Operation(objects.get, "s3:GetObject", "READ"),
         (OBJECT, "HEAD", ""): Operation(objects.get, "s3:GetObject", "READ"),
@@ -125,8 +129,8 @@ def _of_objects(objects: Objects, uploads: Uploads) -> Mapping[Key, Operation]:
     }
 
 
-def _not_set_up() -> Mapping[str, Operation]:
-    """What a bucket can have and none here has."""
+def _unconfigured() -> Mapping[str, Operation]:
+    """Reading settings of a bucket that cannot be set here."""
     codes = {
         "cors": ("NoSuchCORSConfiguration", "s3:GetBucketCORS"),
         "encryption": ("ServerSideEncryptionConfigurationNotFoundError", "s3:GetEncryptionConfiguration"),
@@ -144,17 +148,17 @@ def _not_set_up() -> Mapping[str, Operation]:
         ),
     }
     return {
-        **{name: Operation(_refusing(code), action) for name, (code, action) in codes.items()},
-        **{name: Operation(_showing(body), action) for name, (body, action) in documents.items()},
+        **{name: Operation(_error_handler(code), action) for name, (code, action) in codes.items()},
+        **{name: Operation(_document_handler(body), action) for name, (body, action) in documents.items()},
     }
 
 
-def _refusing(code: str) -> Act:
-    def refuse(_: Asked, __: Seal | None) -> Reply:
-        raise Refused(code)
+def _error_handler(code: str) -> Handler:
+    def refuse(_: S3Request, __: SigningContext | None) -> Reply:
+        raise S3Error(code)
 
     return refuse
 
 
-def _showing(body: bytes) -> Act:
+def _document_handler(body: bytes) -> Handler:
     return lambda _, __: Reply(200, body, MEDIA)

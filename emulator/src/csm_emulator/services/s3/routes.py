@@ -1,4 +1,4 @@
-"""S3's one door: every request comes through here."""
+"""The S3 service: authenticates a request, checks rights, and calls the operation's handler."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from csm_emulator.records import Record
 from csm_emulator.seed_data.buckets import BUCKETS, etag
 from csm_emulator.seed_data.images import BUILT
 from csm_emulator.seed_data.s3_objects import SeedObject, first_objects
-from csm_emulator.services.s3.auth import permissions as access
-from csm_emulator.services.s3.auth.authentication import Door
-from csm_emulator.services.s3.blobs import SEED, Store
+from csm_emulator.services.s3.auth import permissions
+from csm_emulator.services.s3.auth.authentication import Authenticator
+from csm_emulator.services.s3.blobs import SEED, BlobStore
 from csm_emulator.services.s3.buckets import Buckets
-from csm_emulator.services.s3.errors import Refused, refusal
-from csm_emulator.services.s3.index import Catalogue
+from csm_emulator.services.s3.catalogue import Catalogue
+from csm_emulator.services.s3.errors import S3Error, error_reply
 from csm_emulator.services.s3.listing import Listing
 from csm_emulator.services.s3.objects.api import Objects
 from csm_emulator.services.s3.objects.metadata import MEDIA
 from csm_emulator.services.s3.operations import BUCKET, Operation, key_of, operations
-from csm_emulator.services.s3.requests import Asked, understood
+from csm_emulator.services.s3.requests import S3Request, parse_request
 from csm_emulator.services.s3.uploads.api import LARGEST_PART, Uploads
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Route
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 _FRAMES = 4 << 20
-"""Room for what stands between the chunks of the largest part."""
+"""Bytes for the chunk headers of the largest part."""
 
 
 def create_service(context: Context) -> EmulatedService:
@@ -40,15 +40,15 @@ def create_service(context: Context) -> EmulatedService:
 class Service:
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
-        self._door = Door(context.random, context.clock)
+        self._authenticator = Authenticator(context.random, context.clock)
         self._requests = count(1)
         seeds = first_objects(context.machine.topology, context.random)
-        store = Store(context.blobs, context.tables.open("s3.numbers"), lambda place: _seed_bytes(seeds, place))
+        store = BlobStore(context.blobs, context.tables.open("s3.numbers"), lambda place: _seed_bytes(seeds, place))
         self._catalogue = Catalogue(
             context.tables,
             store,
-            {name: {"created": BUILT, "acl": access.PRIVATE, "tags": {}} for name in BUCKETS},
-            {where: _record(where, seed) for where, seed in seeds.items()},
+            {name: {"created": BUILT, "acl": permissions.PRIVATE, "tags": {}} for name in BUCKETS},
+            {bucket_and_key: _record(bucket_and_key, seed) for bucket_and_key, seed in seeds.items()},
         )
         objects = Objects(self._catalogue, store, context.clock, context.faults)
         uploads = Uploads(context, self._catalogue, store, objects)
@@ -59,69 +59,71 @@ class Service:
         request_id = f"tx{next(self._requests):021x}-{int(self._clock.now()):010x}-85e8-default"
         bucket = ""
         try:
-            asked = understood(call)
-            bucket = asked.bucket
-            reply = self._done(asked)
-        except Refused as refused:
-            reply = refusal(refused, bucket, request_id)
+            request = parse_request(call)
+            bucket = request.bucket
+            reply = self._perform(request)
+        except S3Error as error:
+            reply = error_reply(error, bucket, request_id)
         return replace(reply, headers=[*reply.headers, ("x-amz-request-id", request_id)])
 
     def wrong_method(self, call: Call, _: Any) -> Reply:
         return self.answer(call)
 
-    def _done(self, asked: Asked) -> Reply:
-        key = key_of(asked)
+    def _perform(self, request: S3Request) -> Reply:
+        key = key_of(request)
         operation = self._operations.get(key)
         if operation is None:
-            raise Refused("NotImplemented" if key[2] else "MethodNotAllowed")
-        seal = self._door.admit(asked)
+            raise S3Error("NotImplemented" if key[2] else "MethodNotAllowed")
+        signing = self._authenticator.authenticate(request)
         if key[:2] != (BUCKET, "PUT") or key[2]:
-            self._check_bucket(asked)
-        self._check_rights(asked, operation, nobody=seal is None)
-        return operation.act(asked, seal)
+            self._check_bucket(request)
+        self._check_rights(request, operation, anonymous=signing is None)
+        return operation.handler(request, signing)
 
-    def _check_bucket(self, asked: Asked) -> None:
-        if asked.bucket and self._catalogue.bucket(asked.bucket) is None:
-            raise Refused("NoSuchBucket")
+    def _check_bucket(self, request: S3Request) -> None:
+        if request.bucket and self._catalogue.bucket(request.bucket) is None:
+            raise S3Error("NoSuchBucket")
 
-    def _check_rights(self, asked: Asked, operation: Operation, *, nobody: bool) -> None:
-        if not asked.bucket:
+    def _check_rights(self, request: S3Request, operation: Operation, *, anonymous: bool) -> None:
+        if not request.bucket:
             return
-        bucket = self._catalogue.bucket(asked.bucket) or {"acl": []}
+        bucket = self._catalogue.bucket(request.bucket) or {"acl": []}
         policy = bucket.get("policy")
-        word = access.verdict(policy, operation.action, asked.resource, nobody=nobody) if policy else ""
-        # The owner can always take a policy back.
-        if word == "Deny" and (nobody or not operation.action.endswith("BucketPolicy")):
-            raise Refused("AccessDenied")
-        if nobody and word != "Allow" and not self._is_open(asked, operation, bucket):
-            raise Refused("AccessDenied")
+        decision = (
+            permissions.verdict(policy, operation.action, request.resource, anonymous=anonymous) if policy else ""
+        )
+        # The owner can always remove a policy.
+        if decision == "Deny" and (anonymous or not operation.action.endswith("BucketPolicy")):
+            raise S3Error("AccessDenied")
+        if anonymous and decision != "Allow" and not self._is_open(request, operation, bucket):
+            raise S3Error("AccessDenied")
 
-    def _is_open(self, asked: Asked, operation: Operation, bucket: Any) -> bool:
-        """Writing is the bucket's to allow; reading is the object's, or the bucket's when there is none.
+    def _is_open(self, request: S3Request, operation: Operation, bucket: Any) -> bool:
+        """Whether an ACL allows it to all: the bucket's ACL for writing, the object's (if it exists) for reading.
 
-        A copy reads something else too: that takes the owner.
+        A copy also reads another object: only the owner may do it.
         """
-        if not operation.grant or asked.header("x-amz-copy-source"):
+        if not operation.grant or request.header("x-amz-copy-source"):
             return False
         grants = bucket["acl"]
-        if asked.key and operation.grant != "WRITE":
-            record = self._catalogue.get(asked.bucket, asked.key)
+        if request.key and operation.grant != "WRITE":
+            record = self._catalogue.get(request.bucket, request.key)
             grants = record["acl"] if record else grants
-        return access.open_to_all(grants, operation.grant)
+        return permissions.open_to_all(grants, operation.grant)
 
 
-def _record(where: tuple[str, str], seed: SeedObject) -> Record:
+def _record(bucket_and_key: tuple[str, str], seed: SeedObject) -> Record:
     return {
         "media": seed.media or MEDIA,
         "headers": {},
         "meta": {},
         "tags": {},
-        "acl": access.PRIVATE,
+        "acl": permissions.PRIVATE,
         "size": len(seed.data),
         "etag": etag(seed.data),
         "modified": seed.created,
         "sums": {},
-        "parts": [[f"{SEED}{'/'.join(where)}", len(seed.data)]],
+        "parts": [[f"{SEED}{'/'.join(bucket_and_key)}", len(seed.data)]],
     }
 
 

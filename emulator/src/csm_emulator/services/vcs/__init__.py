@@ -1,1 +1,1 @@
-"""VCS: the site's Gitea: git over HTTP and a part of its REST API. Only ``site.open_faces`` imports it."""
+"""VCS, the site's Gitea: git over HTTP and a part of its REST API."""

@@ -1,4 +1,4 @@
-"""The repositories: records and refs on tables, what they hold as bundles in the state file; folders are a cache."""
+"""The repositories: records and refs in tables, git objects as bundles in the state file; folders are a cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.seed_data import repositories as furniture
+from csm_emulator.seed_data import repositories as seed_repositories
 from csm_emulator.seed_data.git_objects import framed
 from csm_emulator.services.vcs.git.bundles import Bundles
 from csm_emulator.services.vcs.git.git import WRITE, Git
@@ -19,7 +19,7 @@ HEADS, TAGS = "refs/heads/", "refs/tags/"
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """As it is known now; ``change`` of ``Repositories`` makes another."""
+    """The record of a repository; ``Repositories.change`` returns a changed one."""
 
     id: int
     owner: str
@@ -30,7 +30,7 @@ class Repository:
     created: float
     updated: float
     protected: Mapping[str, Json]
-    """Rules by the branch that they are for."""
+    """Protection rules by branch name or pattern."""
 
     @property
     def full_name(self) -> str:
@@ -43,20 +43,20 @@ class Repositories:
         self._git = git
         self._records = context.tables.open("vcs.repositories", _seed())
         self._refs = context.tables.open("vcs.refs")
-        self._numbers = context.tables.open("vcs.numbers", {"repository": len(furniture.names())})
+        self._numbers = context.tables.open("vcs.numbers", {"repository": len(seed_repositories.names())})
         self._bundles = Bundles(git)
         self._loaded: set[int] = set()
-        self._moved: dict[int, dict[str, str]] = {}
-        """Refs that are not kept yet. They are, with what they lead to: never a ref without its commit."""
+        self._unsaved_refs: dict[int, dict[str, str]] = {}
+        """Refs that are not stored yet. A ref is stored together with its commits, never without them."""
         self._ended = False
-        context.before_keep.append(self.keep)
-        context.at_end.append(self._end)
+        context.before_keep.append(self.save)
+        context.at_end.append(self._on_stop)
 
     def __iter__(self) -> Iterator[Repository]:
         return (Repository(**record) for record in self._records.values())
 
     def find(self, owner: str, name: str) -> Repository | None:
-        """As Gitea finds it: letters of any case."""
+        """Find a repository; like Gitea, without regard to upper and lower case."""
         record = self._records.get(_key(owner, name))
         return Repository(**record) if record else None
 
@@ -64,111 +64,111 @@ class Repositories:
         number = self._numbers["repository"] + 1
         self._numbers["repository"] = number
         now = self._context.clock.now()
-        made = Repository(number, owner, name, description, private, default_branch, now, now, {})
-        self._records[_key(owner, name)] = asdict(made)
+        repository = Repository(number, owner, name, description, private, default_branch, now, now, {})
+        self._records[_key(owner, name)] = asdict(repository)
         self._refs[str(number)] = {"refs": {}, "bundle": ""}
-        return made
+        return repository
 
-    def change(self, repository: Repository, **facts: Json) -> Repository:
+    def change(self, repository: Repository, **fields: Json) -> Repository:
         key = _key(repository.owner, repository.name)
-        self._records[key] = {**self._records[key], **facts}
-        if "default_branch" in facts and repository.id in self._loaded:
-            self._point_head(repository.id, facts["default_branch"])
+        self._records[key] = {**self._records[key], **fields}
+        if "default_branch" in fields and repository.id in self._loaded:
+            self._point_head(repository.id, fields["default_branch"])
         return Repository(**self._records[key])
 
     def delete(self, repository: Repository) -> None:
         del self._records[_key(repository.owner, repository.name)]
-        kept = self._refs.pop(str(repository.id), None)
-        if kept and kept["bundle"]:
-            self._context.blobs.delete(kept["bundle"])
+        stored_refs = self._refs.pop(str(repository.id), None)
+        if stored_refs and stored_refs["bundle"]:
+            self._context.blobs.delete(stored_refs["bundle"])
         self._loaded.discard(repository.id)
-        self._moved.pop(repository.id, None)
+        self._unsaved_refs.pop(repository.id, None)
         self._bundles.forget(repository.id)
 
     def refs(self, repository: Repository) -> Mapping[str, str]:
-        """By name, in order; nothing has to be unpacked for it."""
-        if repository.id in self._moved:
-            return dict(sorted(self._moved[repository.id].items()))
-        kept = self._refs.get(str(repository.id))
-        refs = furniture.furnished(repository.name).refs if kept is None else kept["refs"]
+        """The refs, sorted by name; they are known without unpacking the repository."""
+        if repository.id in self._unsaved_refs:
+            return dict(sorted(self._unsaved_refs[repository.id].items()))
+        stored_refs = self._refs.get(str(repository.id))
+        refs = seed_repositories.furnished(repository.name).refs if stored_refs is None else stored_refs["refs"]
         return dict(sorted(refs.items()))
 
     def path(self, repository: Repository) -> Path:
-        """The bare repository, unpacked if need be."""
+        """The folder of the bare repository; it is unpacked first if necessary."""
         path = self._path(repository.id)
         if repository.id not in self._loaded:
             self._load(repository, path)
             self._loaded.add(repository.id)
         return path
 
-    def touched(self, repository: Repository) -> None:
-        """Somebody worked in its folder: see what came of it. A repository that is gone meanwhile stays gone."""
+    def refresh_refs(self, repository: Repository) -> None:
+        """Read the refs again after a change in the folder; does nothing when the repository was deleted meanwhile."""
         if repository.id not in self._loaded:
             return
-        told = "--format=%(refname) %(objectname)"
-        found = self._git.run(self.path(repository), "for-each-ref", told, bounds=WRITE).decode()
-        refs = dict(line.rsplit(" ", 1) for line in found.splitlines())
+        ref_format = "--format=%(refname) %(objectname)"
+        output = self._git.run(self.path(repository), "for-each-ref", ref_format, bounds=WRITE).decode()
+        refs = dict(line.rsplit(" ", 1) for line in output.splitlines())
         if refs == self.refs(repository):
             return
-        self._moved[repository.id] = refs
+        self._unsaved_refs[repository.id] = refs
         self.change(repository, updated=self._context.clock.now())
 
-    def keep(self) -> None:
-        """What was pushed goes into the state file, under a new name each time: its refs are written with it.
+    def save(self) -> None:
+        """Store pushed objects and their refs in the state file, under a new name each time.
 
-        Raises ``Unavailable``, as keeping itself does.
+        Raises ``Unavailable``, as writing the state does.
         """
-        for number, refs in list(self._moved.items()):
-            bundle = self._bundled(number) if refs else ""
+        for number, refs in list(self._unsaved_refs.items()):
+            bundle = self._store_bundle(number) if refs else ""
             if bundle is None:
                 continue
-            kept = self._refs.get(str(number))
-            if kept and kept["bundle"]:
-                self._context.blobs.delete(kept["bundle"])
+            stored_refs = self._refs.get(str(number))
+            if stored_refs and stored_refs["bundle"]:
+                self._context.blobs.delete(stored_refs["bundle"])
             self._refs[str(number)] = {"refs": refs, "bundle": bundle}
-            del self._moved[number]
+            del self._unsaved_refs[number]
         if self._ended:
-            self._leave()
+            self._remove_folders()
 
-    def _bundled(self, number: int) -> str | None:
-        """The name under which the bundle is kept; None when there is none yet."""
-        made = self._bundles.made(number, self._path(number))
-        if made is None:
+    def _store_bundle(self, number: int) -> str | None:
+        """Store a bundle and return its name; None when it cannot be made yet."""
+        bundle = self._bundles.create(number, self._path(number))
+        if bundle is None:
             return None
         count = self._numbers.get("bundle", 0) + 1
         self._numbers["bundle"] = count
         name = f"vcs/{number}/{count}"
-        self._context.blobs.put(name, made)
+        self._context.blobs.put(name, bundle)
         return name
 
-    def _end(self) -> None:
-        """What was pushed last is still kept after this, where anything is."""
+    def _on_stop(self) -> None:
+        """The site stops. The last pushes are still stored after this, if the site has a state file."""
         self._ended = True
-        if not self._moved:
-            self._leave()
+        if not self._unsaved_refs:
+            self._remove_folders()
 
-    def _leave(self) -> None:
-        """The folders go; what is in the state file stays."""
+    def _remove_folders(self) -> None:
+        """Delete the folders; the state file is not changed."""
         self._loaded.clear()
-        self._moved.clear()
+        self._unsaved_refs.clear()
         self._git.end()
 
     def _path(self, number: int) -> Path:
-        """By number: no name that a client chose is ever a name of a file."""
+        """By number: a name that a client chose is never used as a file name."""
         return self._git.folder / "repositories" / f"{number}.git"
 
     def _load(self, repository: Repository, path: Path) -> None:
         self._git.make(path)
-        kept = self._refs.get(str(repository.id))
-        if kept is None:
-            _write_loose(path, furniture.furnished(repository.name).objects)
-        elif kept["bundle"]:
+        stored_refs = self._refs.get(str(repository.id))
+        if stored_refs is None:
+            _write_loose(path, seed_repositories.furnished(repository.name).objects)
+        elif stored_refs["bundle"]:
             file = path / "bundle"
-            file.write_bytes(self._context.blobs.get(kept["bundle"]) or b"")
+            file.write_bytes(self._context.blobs.get(stored_refs["bundle"]) or b"")
             self._git.run(path, "bundle", "unbundle", str(file), bounds=WRITE)
             file.unlink()
-        orders = "".join(f"create {name} {at}\n" for name, at in self.refs(repository).items())
-        self._git.run(path, "update-ref", "--stdin", given=orders.encode(), bounds=WRITE)
+        commands = "".join(f"create {name} {sha}\n" for name, sha in self.refs(repository).items())
+        self._git.run(path, "update-ref", "--stdin", stdin=commands.encode(), bounds=WRITE)
         self._point_head(repository.id, repository.default_branch)
 
     def _point_head(self, number: int, branch: str) -> None:
@@ -180,23 +180,23 @@ def _key(owner: str, name: str) -> str:
 
 
 def _seed() -> dict[str, Json]:
-    """cf-gitea-import protects what it imported."""
+    """The repositories of the first day; cf-gitea-import protects the branches that it imported."""
     seed = {}
-    for number, name in enumerate(furniture.names(), 1):
-        given = furniture.furnished(name)
-        rules = {branch: {"enable_push": False, "created": furniture.FIRST_DAY} for branch in given.protected}
-        made = Repository(
+    for number, name in enumerate(seed_repositories.names(), 1):
+        content = seed_repositories.furnished(name)
+        rules = {branch: {"enable_push": False, "created": seed_repositories.FIRST_DAY} for branch in content.protected}
+        repository = Repository(
             id=number,
-            owner=furniture.ORGANIZATION,
+            owner=seed_repositories.ORGANIZATION,
             name=name,
-            description=given.description,
+            description=content.description,
             private=True,
-            default_branch=furniture.MAIN,
-            created=furniture.FIRST_DAY,
-            updated=furniture.FIRST_DAY,
+            default_branch=seed_repositories.MAIN,
+            created=seed_repositories.FIRST_DAY,
+            updated=seed_repositories.FIRST_DAY,
             protected=rules,
         )
-        seed[_key(made.owner, name)] = asdict(made)
+        seed[_key(repository.owner, name)] = asdict(repository)
     return seed
 
 

@@ -1,4 +1,4 @@
-"""How Gitea answers: its JSON, and its two shapes of errors."""
+"""Gitea's replies: JSON, pages, and the two forms of errors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PAGE, LARGEST_PAGE = 30, 50
 """DEFAULT_PAGING_NUM and MAX_RESPONSE_ITEMS."""
 
 
-class Refusal(Exception):
-    """Becomes the answer. A 404 also has ``errors``, which are null when there is nothing to say."""
+class ApiError(Exception):
+    """Becomes the reply. A 404 also has ``errors``, which may be null."""
 
     def __init__(self, status: int, message: str, errors: list[str] | None = None) -> None:
         super().__init__(message)
@@ -22,46 +22,46 @@ class Refusal(Exception):
         self.errors = errors
 
 
-def not_found(*errors: str) -> Refusal:
-    return Refusal(404, NO_TARGET, list(errors) or None)
+def not_found(*errors: str) -> ApiError:
+    return ApiError(404, NO_TARGET, list(errors) or None)
 
 
-def refused(call: Call, refusal: Refusal) -> Reply:
-    body: dict[str, Json] = {"message": str(refusal), "url": f"{call.base}/api/swagger"}
-    if refusal.status == 404:
-        body = {"errors": refusal.errors, **body}
-    return json_reply(body, refusal.status, MEDIA)
+def error_reply(call: Call, error: ApiError) -> Reply:
+    body: dict[str, Json] = {"message": str(error), "url": f"{call.base}/api/swagger"}
+    if error.status == 404:
+        body = {"errors": error.errors, **body}
+    return json_reply(body, error.status, MEDIA)
 
 
-def told(value: Json, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
+def gitea_reply(value: Json, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
     return json_reply(value, status, MEDIA, headers)
 
 
-def form(call: Call, kind: Struct, required: str = "") -> Json:
-    """The body; raises what Gitea's binding says of a wrong one."""
+def read_body(call: Call, kind: Struct, required: str = "") -> Json:
+    """Parse the body; raises ``ApiError`` with the message of Gitea's binding for a wrong one."""
     try:
-        said = decode(call.body, kind)
+        fields = decode(call.body, kind)
     except Undecodable as error:
-        raise Refusal(422, f"[]: {error}") from error
+        raise ApiError(422, f"[]: {error}") from error
     for name in required.split():
-        if not said[name]:
-            raise Refusal(422, f"[{_spelled(name)}]: Required")
-    return said
+        if not fields[name]:
+            raise ApiError(422, f"[{_go_name(name)}]: Required")
+    return fields
 
 
-def _spelled(name: str) -> str:
-    """As the field is called in Go."""
+def _go_name(name: str) -> str:
+    """The name of the field in Go."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
 def page(call: Call, items: list[Json]) -> tuple[list[Json], tuple[tuple[str, str], ...]]:
-    """One page of a list, and the headers that tell of the others."""
+    """One page of a list, and the headers with the links to other pages."""
     first, size = page_of(call)
     return items[first : first + size], paging(call, len(items))
 
 
 def page_of(call: Call) -> tuple[int, int]:
-    """Where the page begins, and how many may stand on it."""
+    """(index of the first item, size of the page)."""
     number, size = _number(call, "page"), _number(call, "limit")
     size = min(size, LARGEST_PAGE) if size > 0 else PAGE
     return (max(number, 1) - 1) * size, size
@@ -70,9 +70,9 @@ def page_of(call: Call) -> tuple[int, int]:
 def paging(call: Call, total: int) -> tuple[tuple[str, str], ...]:
     first, size = page_of(call)
     headers = [("X-Total-Count", str(total))]
-    here, last = first // size + 1, max(1, -(-total // size))
-    linked = {"next": here + 1, "last": last} if here < last else {}
-    linked |= {"first": 1, "prev": here - 1} if here > 1 else {}
+    page_number, last_page = first // size + 1, max(1, -(-total // size))
+    linked = {"next": page_number + 1, "last": last_page} if page_number < last_page else {}
+    linked |= {"first": 1, "prev": page_number - 1} if page_number > 1 else {}
     if linked:
         links = (f'<{call.base}{call.path}?limit={size}&page={number}>; rel="{rel}"' for rel, number in linked.items())
         headers.append(("Link", ",".join(links)))

@@ -1,4 +1,4 @@
-"""All of VCS, on its paths."""
+"""The VCS service and its routes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from csm_emulator.services.vcs.api.repositories import RepositoryApi
 from csm_emulator.services.vcs.auth.access import Access
 from csm_emulator.services.vcs.auth.accounts import Accounts
 from csm_emulator.services.vcs.auth.owners import Owners
-from csm_emulator.services.vcs.git.commits import Writing
-from csm_emulator.services.vcs.git.git import PACK_LIMIT, Git, GitFailed, TooMuch
-from csm_emulator.services.vcs.git.objects import Reading
+from csm_emulator.services.vcs.git.commits import GitWriter
+from csm_emulator.services.vcs.git.git import PACK_LIMIT, Git, GitError, LimitExceeded
+from csm_emulator.services.vcs.git.objects import GitReader
 from csm_emulator.services.vcs.git.smart_http import SmartHttp
 from csm_emulator.services.vcs.repositories import Repositories
-from csm_emulator.services.vcs.responses import Refusal, refused, told
+from csm_emulator.services.vcs.responses import ApiError, error_reply, gitea_reply
 from csm_emulator.transport.call import Call, Reply, text_reply
 from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
 VERSION = "1.17.2"
-"""What CSM 1.6 and 1.7 ship."""
+"""The Gitea version in CSM 1.6 and 1.7."""
 
 
 def create_service(context: Context) -> EmulatedService:
@@ -29,18 +29,18 @@ def create_service(context: Context) -> EmulatedService:
     accounts = Accounts(context)
     owners = Owners(context, accounts, repositories)
     access = Access(accounts, repositories)
-    reading = Reading(git, repositories)
-    writing = Writing(git, repositories)
-    rooms = (
+    reader = GitReader(git, repositories)
+    writer = GitWriter(git, repositories)
+    apis = (
         accounts,
         owners,
-        RepositoryApi(context, repositories, access, owners, writing),
-        BranchApi(context, repositories, access, reading, writing),
-        ObjectApi(context, repositories, access, reading, writing),
-        ContentsApi(context, repositories, access, reading, writing),
+        RepositoryApi(context, repositories, access, owners, writer),
+        BranchApi(context, repositories, access, reader, writer),
+        ObjectApi(context, repositories, access, reader, writer),
+        ContentsApi(context, repositories, access, reader, writer),
         SmartHttp(git, repositories, accounts, owners),
     )
-    routes = [route.through(_answering) for room in rooms for route in room.routes()]
+    routes = [route.through(_with_error_replies) for api in apis for route in api.routes()]
     routes += [Route("GET", "/api/v1/version", _version), Route("GET", "/api/healthz", _healthy)]
     return EmulatedService(
         "vcs",
@@ -52,23 +52,23 @@ def create_service(context: Context) -> EmulatedService:
     )
 
 
-def _answering(handler: Handler) -> Handler:
+def _with_error_replies(handler: Handler) -> Handler:
     def answer(call: Call) -> Reply:
         try:
             return handler(call)
-        except Refusal as refusal:
-            return refused(call, refusal)
-        except TooMuch as error:
-            return refused(call, Refusal(500, str(error)))
-        except GitFailed:
-            return refused(call, Refusal(500, ""))
+        except ApiError as error:
+            return error_reply(call, error)
+        except LimitExceeded as error:
+            return error_reply(call, ApiError(500, str(error)))
+        except GitError:
+            return error_reply(call, ApiError(500, ""))
 
     return answer
 
 
 def _version(_: Call) -> Reply:
-    return told({"version": VERSION})
+    return gitea_reply({"version": VERSION})
 
 
 def _healthy(_: Call) -> Reply:
-    return told({"status": "pass", "description": "Gitea: Git with a cup of tea"})
+    return gitea_reply({"status": "pass", "description": "Gitea: Git with a cup of tea"})

@@ -1,1 +1,1 @@
-"""Who asks, and questions about what the caller may do."""
+"""Authentication, authorization, and the reviews about them."""

@@ -1,1 +1,1 @@
-"""What a client does with one container: exec, attach, logs, a shell."""
+"""Requests for one container: exec, attach and logs, and the shell that exec runs."""

@@ -1,4 +1,4 @@
-"""Exec and attach over SPDY/3.1, as kubectl did it until 1.29, and does still when WebSockets fail."""
+"""Exec and attach over SPDY/3.1: kubectl's default until 1.29, and its fallback when WebSockets fail."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import json
 from collections import deque
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.containers.terminals import (
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.containers.exec_session import (
     ERROR,
     RESIZE,
     STDERR,
     STDIN,
     STDOUT,
-    Wish,
-    converse,
+    ExecRequest,
+    run_exec,
 )
-from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.services.kubernetes.statuses import bad_request
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.spdy import Came, Opened, Reset, Spdy
@@ -27,16 +27,16 @@ PROTOCOLS = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "cha
 _HEADER = "x-stream-protocol-version"
 _CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
 STREAMS_WITHIN = 30.0
-"""Real seconds in which the client has opened all its streams."""
+"""Real seconds in which the client must open all its streams."""
 
 
-def answer(call: Call, wish: Wish, context: Context) -> Reply:
+def answer(call: Call, exec_request: ExecRequest, context: Context) -> Reply:
     offered = [name.strip() for name in call.headers.get(_HEADER, "").split(",") if name.strip()]
     protocol = next((name for name in PROTOCOLS if name in (offered or PROTOCOLS[-1:])), None)
     if protocol is None:
-        listed = " ".join(PROTOCOLS)
+        accepted = " ".join(PROTOCOLS)
         raise bad_request(
-            f"unable to upgrade: unable to negotiate protocol: client supports {offered}, server accepts [{listed}]"
+            f"unable to upgrade: unable to negotiate protocol: client supports {offered}, server accepts [{accepted}]"
         )
     headers = (("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), ("X-Stream-Protocol-Version", protocol))
 
@@ -44,11 +44,11 @@ def answer(call: Call, wish: Wish, context: Context) -> Reply:
         peer = _Peer(tunnel, protocol)
         try:
             async with asyncio.timeout(STREAMS_WITHIN):
-                opened = await peer.opened(wish.channels())
+                opened = await peer.wait_for_streams(exec_request.channels())
         except (SpdyError, TimeoutError):
             return
         if opened:
-            await converse(peer, wish, context)
+            await run_exec(peer, exec_request, context)
 
     return Reply(101, headers=headers, talk=talk)
 
@@ -59,26 +59,26 @@ class _Peer:
         self._protocol = protocol
         self._spdy = Spdy()
         self._channels: dict[int, int] = {}
-        """By stream."""
+        """Channel by stream."""
         self._streams: dict[int, int] = {}
-        """By channel."""
-        self._come: deque[tuple[int, bytes, bool]] = deque()
+        """Stream by channel."""
+        self._received: deque[tuple[int, bytes, bool]] = deque()
 
-    async def opened(self, wanted: set[int]) -> bool:
-        """Whether all these streams are there, sooner or later."""
-        while not wanted <= set(self._streams):
+    async def wait_for_streams(self, channels: set[int]) -> bool:
+        """Wait until the client has opened these channels; False when it goes away first."""
+        while not channels <= set(self._streams):
             if not await self._read():
                 return False
         return True
 
     async def receive(self) -> tuple[int, bytes, bool] | None:
         try:
-            while not self._come:
+            while not self._received:
                 if not await self._read():
                     return None
         except SpdyError:
             return None
-        return self._come.popleft()
+        return self._received.popleft()
 
     async def _read(self) -> bool:
         data = await self._tunnel.read()
@@ -86,9 +86,9 @@ class _Peer:
             if isinstance(event, Opened):
                 self._open(event)
             elif isinstance(event, Came) and event.stream in self._channels:
-                self._come.append((self._channels[event.stream], event.data, event.last))
+                self._received.append((self._channels[event.stream], event.data, event.last))
             elif isinstance(event, Reset) and event.stream in self._channels:
-                self._come.append((self._channels[event.stream], b"", True))
+                self._received.append((self._channels[event.stream], b"", True))
         await self._flush()
         return bool(data)
 
@@ -101,7 +101,7 @@ class _Peer:
         self._channels[event.stream] = channel
         self._spdy.accept(event.stream)
         if event.last:
-            self._come.append((channel, b"", True))
+            self._received.append((channel, b"", True))
 
     async def send(self, channel: int, data: bytes) -> None:
         if channel in self._streams:
@@ -109,15 +109,15 @@ class _Peer:
             await self._flush()
 
     async def finish(self, status: Json) -> None:
-        """The streams end; then the client closes, and has read everything by then."""
+        """End the streams and send the status; the client closes the connection after it has read everything."""
         for channel in (STDOUT, STDERR):
             if channel in self._streams:
                 self._spdy.say(self._streams[channel], b"", last=True)
         if self._protocol == PROTOCOLS[0]:
-            said = json.dumps(status).encode()
+            payload = json.dumps(status).encode()
         else:
-            said = b"" if status["status"] == "Success" else status["message"].encode()
-        self._spdy.say(self._streams[ERROR], said, last=True)
+            payload = b"" if status["status"] == "Success" else status["message"].encode()
+        self._spdy.say(self._streams[ERROR], payload, last=True)
         self._spdy.leave()
         await self._flush()
 

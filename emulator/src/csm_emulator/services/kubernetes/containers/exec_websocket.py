@@ -7,23 +7,30 @@ import binascii
 import json
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.containers.terminals import ERROR, STDERR, STDIN, STDOUT, Wish, converse
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.containers.exec_session import (
+    ERROR,
+    STDERR,
+    STDIN,
+    STDOUT,
+    ExecRequest,
+    run_exec,
+)
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.websocket import WebSocket, accept
 
 BINARY = ("v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 BASE64 = ("v4.base64.channel.k8s.io", "base64.channel.k8s.io")
 CLOSES = 255
-"""In v5: the other side will say no more on the channel that follows."""
+"""In v5: the sender closes the channel whose number follows."""
 
 
-def answer(call: Call, wish: Wish, context: Context) -> Reply:
+def answer(call: Call, exec_request: ExecRequest, context: Context) -> Reply:
     async def talk(socket: WebSocket) -> None:
         peer = _Peer(socket)
-        # The client learns that it may begin: an empty message on the first channel that it listens to.
-        await peer.send(STDOUT if wish.stdout else STDERR if wish.stderr else ERROR, b"")
-        await converse(peer, wish, context)
+        # An empty message on the first channel that the client reads tells it that it may begin.
+        await peer.send(STDOUT if exec_request.stdout else STDERR if exec_request.stderr else ERROR, b"")
+        await run_exec(peer, exec_request, context)
 
     return accept(call, talk, (*BINARY, *BASE64))
 
@@ -35,13 +42,13 @@ class _Peer:
 
     async def receive(self) -> tuple[int, bytes, bool] | None:
         while (message := await self._socket.receive()) is not None:
-            taken = self._taken(message)
-            if taken is not None:
-                return taken
+            decoded = self._decode(message)
+            if decoded is not None:
+                return decoded
         return None
 
-    def _taken(self, message: str | bytes) -> tuple[int, bytes, bool] | None:
-        """None for what makes no sense, which is dropped."""
+    def _decode(self, message: str | bytes) -> tuple[int, bytes, bool] | None:
+        """(channel, data, last); None for an invalid message, which is dropped."""
         data = message.encode() if isinstance(message, str) else message
         if not data:
             return None
@@ -61,7 +68,7 @@ class _Peer:
             await self._socket.send(bytes([channel]) + data)
 
     async def finish(self, status: Json) -> None:
-        """Before v4 an error is plain text, and success is nothing."""
+        """Before v4 an error is plain text, and success sends no message."""
         if self._socket.protocol.startswith(("v4", "v5")):
             await self.send(ERROR, json.dumps(status).encode())
         elif status["status"] != "Success":

@@ -1,4 +1,4 @@
-"""What runs in a container that has no program of its own: a shell, or one command."""
+"""The default program of a container: a shell, or one command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 
 from csm_emulator.cluster.pods import Exec
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.containers.shell_terminal import Typing, serve, streams_of
+from csm_emulator.services.kubernetes.containers.shell_terminal import TerminalInput, serve, streams_of
 from csm_emulator.services.kubernetes.pods.view import pod_address
 from csm_emulator.services.kubernetes.seed_data.volumes import BINARIES
 from csm_emulator.shell.budget import Budget
@@ -24,7 +24,7 @@ NO_PROGRAM = 126
 _NAMES = ("bin", "dev", "etc", "home", "lib", "mnt", "opt", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var")
 FOLDERS = tuple(f"/{name}" for name in _NAMES)
 _AS_ROOT = ("ansible", "inventory", "sshd", "buildenv-sidecar", "prepare", "teardown")
-"""Containers of CFS and IMS; the services' own run as nobody."""
+"""Containers of CFS and IMS; those of the services run as the user nobody."""
 _RELEASE = 'NAME="Alpine Linux"\nID=alpine\nVERSION_ID=3.18.6\nPRETTY_NAME="Alpine Linux v3.18"\n'
 
 _USERS = "root:x:0:0:root:/root:/bin/ash\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n"
@@ -36,7 +36,7 @@ fe00::0\tip6-mcastprefix
 fe00::1\tip6-allnodes
 fe00::2\tip6-allrouters
 """
-"""As the kubelet writes them; the pod itself follows."""
+"""The lines that the kubelet writes; the line of the pod itself follows them."""
 
 
 class ContainerShell:
@@ -45,57 +45,57 @@ class ContainerShell:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    async def run(self, asked: Exec) -> int:
-        shell = self._shell(asked)
-        typing = Typing(asked)
+    async def run(self, execution: Exec) -> int:
+        shell = self._shell(execution)
+        terminal_input = TerminalInput(execution)
         budget = Budget()
-        streams = streams_of(asked, typing, budget)
+        streams = streams_of(execution, terminal_input, budget)
         try:
-            if asked.argv[0].rpartition("/")[2] not in SHELLS:
-                return await self._one(shell, asked, streams, budget)
-            invocation = read_arguments(asked.argv)
+            if execution.argv[0].rpartition("/")[2] not in SHELLS:
+                return await self._run_command(shell, execution, streams, budget)
+            invocation = read_arguments(execution.argv)
             if invocation.file is not None:
-                return await shell.run(_step(asked.argv), streams, budget)
-            shell.name, variables = asked.argv[0].rpartition("/")[2], shell.variables
+                return await shell.run(_step(execution.argv), streams, budget)
+            shell.name, variables = execution.argv[0].rpartition("/")[2], shell.variables
             variables.name, variables.arguments = invocation.name, invocation.arguments
             variables.options = invocation.options
             if invocation.script is None:
-                return await serve(shell, asked, typing)
+                return await serve(shell, execution, terminal_input)
             return await shell.run_text(invocation.script, streams, budget)
-        except Exit as left:
-            return left.code
+        except Exit as error:
+            return error.code
         except UsageProblem as problem:
-            await streams.err.write(f"{asked.argv[0].rpartition('/')[2]}: {problem}\n")
+            await streams.err.write(f"{execution.argv[0].rpartition('/')[2]}: {problem}\n")
             return MISUSED
 
-    async def _one(self, shell: Shell, asked: Exec, streams: Streams, budget: Budget) -> int:
-        if asked.argv[0].rpartition("/")[2] not in shell.commands:
+    async def _run_command(self, shell: Shell, execution: Exec, streams: Streams, budget: Budget) -> int:
+        if execution.argv[0].rpartition("/")[2] not in shell.commands:
             await streams.err.write(
                 "OCI runtime exec failed: exec failed: unable to start container process: exec: "
-                f'"{asked.argv[0]}": executable file not found in $PATH: unknown\n'
+                f'"{execution.argv[0]}": executable file not found in $PATH: unknown\n'
             )
             return NO_PROGRAM
-        return await shell.run(_step(asked.argv), streams, budget)
+        return await shell.run(_step(execution.argv), streams, budget)
 
-    def _shell(self, asked: Exec) -> Shell:
-        address = pod_address(asked.pod, self._context.random)
+    def _shell(self, execution: Exec) -> Shell:
+        address = pod_address(execution.pod, self._context.random)
         fixed: dict[str, Text] = {
-            "/etc/hostname": f"{asked.pod.name}\n",
-            "/etc/hosts": f"{_HOSTS}{address}\t{asked.pod.name}\n",
+            "/etc/hostname": f"{execution.pod.name}\n",
+            "/etc/hosts": f"{_HOSTS}{address}\t{execution.pod.name}\n",
             "/etc/os-release": _RELEASE,
             "/etc/passwd": _USERS,
         }
-        if asked.container == "cray-ipxe":
+        if execution.container == "cray-ipxe":
             fixed |= {f"/shared_tftp/{name}": "" for name in BINARIES}
         for volume in self._context.cluster.volumes:
-            fixed |= volume(asked.pod, asked.container)
-        files = Files(fixed, FOLDERS, _Written(self._context, asked))
-        return Shell(Variables(_environment(asked)), files, {**STANDARD, **self._commands(asked)})
+            fixed |= volume(execution.pod, execution.container)
+        files = Files(fixed, FOLDERS, _ContainerFiles(self._context, execution))
+        return Shell(Variables(_environment(execution)), files, {**STANDARD, **self._commands(execution)})
 
-    def _commands(self, asked: Exec) -> dict[str, Program]:
-        user, number = ("root", "0") if asked.container in _AS_ROOT else ("nobody", "65534")
+    def _commands(self, execution: Exec) -> dict[str, Program]:
+        user, number = ("root", "0") if execution.container in _AS_ROOT else ("nobody", "65534")
         groups = " groups=0(root)" if user == "root" else ""
-        whole = f"uid={number}({user}) gid={number}({user}){groups}"
+        identity = f"uid={number}({user}) gid={number}({user}){groups}"
 
         async def date(process: Process) -> int:
             text = date_text(self._context.clock.now(), process.argv[1:])
@@ -103,52 +103,54 @@ class ContainerShell:
             return 0
 
         return {
-            "hostname": _printing({(): asked.pod.name, ("-s",): asked.pod.name}),
-            "uname": _printing({(): "Linux", ("-s",): "Linux", ("-n",): asked.pod.name}),
-            "whoami": _printing({(): user}),
-            "id": _printing(
-                {(): whole, ("-u",): number, ("-g",): number, ("-un",): user, ("-u", "-n"): user, ("-gn",): user}
+            "hostname": _fixed_outputs({(): execution.pod.name, ("-s",): execution.pod.name}),
+            "uname": _fixed_outputs({(): "Linux", ("-s",): "Linux", ("-n",): execution.pod.name}),
+            "whoami": _fixed_outputs({(): user}),
+            "id": _fixed_outputs(
+                {(): identity, ("-u",): number, ("-g",): number, ("-un",): user, ("-u", "-n"): user, ("-gn",): user}
             ),
             "date": date,
         }
 
 
-def _printing(answers: Mapping[tuple[str, ...], str]) -> Program:
-    """A command that knows its answer to these words, and refuses all others."""
+def _fixed_outputs(answers: Mapping[tuple[str, ...], str]) -> Program:
+    """A command that prints a fixed text for each known list of operands, and refuses other operands."""
 
     async def command(process: Process) -> int:
-        words = tuple(process.argv[1:])
-        if words not in answers:
-            known = ", ".join(" ".join(one) for one in answers if one)
-            raise UsageProblem(f"{' '.join(words)[:40]}: this shell's {process.name} takes {known or 'no operand'}")
-        await process.out.write(f"{answers[words]}\n")
+        operands = tuple(process.argv[1:])
+        if operands not in answers:
+            accepted = ", ".join(" ".join(arguments) for arguments in answers if arguments)
+            raise UsageProblem(
+                f"{' '.join(operands)[:40]}: this shell's {process.name} takes {accepted or 'no operand'}"
+            )
+        await process.out.write(f"{answers[operands]}\n")
         return 0
 
     return command
 
 
 def _step(argv: list[str]) -> tuple[Step, ...]:
-    """One command, whose words mean what they say."""
+    """One command; its words are quoted, so that nothing in them is expanded."""
     return (Step(";", (Simple((), tuple(map(shlex.quote, argv))),), False, ""),)
 
 
-def _environment(asked: Exec) -> dict[str, str]:
+def _environment(execution: Exec) -> dict[str, str]:
     return {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "HOSTNAME": asked.pod.name,
-        **({"TERM": "xterm"} if asked.tty else {}),
+        "HOSTNAME": execution.pod.name,
+        **({"TERM": "xterm"} if execution.tty else {}),
         "KUBERNETES_SERVICE_HOST": "10.16.0.1",
         "KUBERNETES_SERVICE_PORT": "443",
-        "HOME": "/root" if asked.container in _AS_ROOT else "/",
+        "HOME": "/root" if execution.container in _AS_ROOT else "/",
     }
 
 
-class _Written(MutableMapping[str, str]):
-    """The files that were written in the container; the cluster keeps them."""
+class _ContainerFiles(MutableMapping[str, str]):
+    """The files that were written in the container; the cluster stores them."""
 
-    def __init__(self, context: Context, asked: Exec) -> None:
+    def __init__(self, context: Context, execution: Exec) -> None:
         self._cluster = context.cluster
-        self._at = (asked.pod.namespace, asked.pod.name, asked.container)
+        self._at = (execution.pod.namespace, execution.pod.name, execution.container)
 
     def __getitem__(self, path: str) -> str:
         text = self._cluster.read(*self._at, path)

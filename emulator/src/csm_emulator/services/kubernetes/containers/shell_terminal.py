@@ -1,4 +1,4 @@
-"""A shell that takes lines: from a terminal, which it echoes and prompts on, or from a pipe."""
+"""An interactive shell: it reads lines from a terminal, with echo and prompt, or from a pipe."""
 
 from __future__ import annotations
 
@@ -15,131 +15,131 @@ LONGEST_LINE = 4096
 _INTERRUPT, _END, _ERASE = "\x03", "\x04", "\x7f\b"
 
 
-class Typing:
-    """What comes in, which the shell and the commands that it runs share."""
+class TerminalInput:
+    """The input, shared by the shell and the commands that it runs."""
 
-    def __init__(self, asked: Exec) -> None:
-        self._asked = asked
+    def __init__(self, execution: Exec) -> None:
+        self._execution = execution
         self._keys: deque[str] = deque()
 
     async def key(self) -> str:
         """One character; empty at the end."""
         if not self._keys:
-            self._keys.extend((await self._asked.read()).decode("utf-8", "surrogateescape"))
+            self._keys.extend((await self._execution.read()).decode("utf-8", "surrogateescape"))
         return self._keys.popleft() if self._keys else ""
 
-    async def piece(self) -> str:
-        """What a command reads: on a terminal it is echoed, and ^D or ^C end it."""
-        if not self._keys and not await self._filled():
+    async def read_chunk(self) -> str:
+        """The next input of a command; on a terminal it is echoed, and ^D or ^C end it."""
+        if not self._keys and not await self._fill():
             return ""
         text = "".join(self._keys)
         self._keys.clear()
-        if not self._asked.tty:
+        if not self._execution.tty:
             return text
         ends = [text.index(sign) for sign in (_INTERRUPT, _END) if sign in text]
         if ends:
             self._keys.extend(text[min(ends) + (min(ends) == 0) :])
             text = text[: min(ends)]
         text = text.replace("\r", "\n")
-        await self._asked.write(on_terminal(text, self._asked))
+        await self._execution.write(terminal_bytes(text, self._execution))
         return text
 
-    async def _filled(self) -> bool:
-        self._keys.extend((await self._asked.read()).decode("utf-8", "surrogateescape"))
+    async def _fill(self) -> bool:
+        self._keys.extend((await self._execution.read()).decode("utf-8", "surrogateescape"))
         return bool(self._keys)
 
 
-def on_terminal(text: str, asked: Exec) -> bytes:
-    return (text.replace("\n", "\r\n") if asked.tty else text).encode("utf-8", "surrogateescape")
+def terminal_bytes(text: str, execution: Exec) -> bytes:
+    return (text.replace("\n", "\r\n") if execution.tty else text).encode("utf-8", "surrogateescape")
 
 
-def streams_of(asked: Exec, typing: Typing, budget: Budget) -> Streams:
+def streams_of(execution: Exec, terminal_input: TerminalInput, budget: Budget) -> Streams:
     async def out(text: str) -> None:
-        await asked.write(on_terminal(text, asked))
+        await execution.write(terminal_bytes(text, execution))
 
     async def err(text: str) -> None:
-        await asked.write_error(on_terminal(text, asked))
+        await execution.write_error(terminal_bytes(text, execution))
 
-    async def typed() -> str:
+    async def read_chunk() -> str:
         with budget.waiting():
-            return await typing.piece()
+            return await terminal_input.read_chunk()
 
-    return Streams(Input(more=typed), CallerOutput(out, budget), CallerOutput(err, budget))
+    return Streams(Input(more=read_chunk), CallerOutput(out, budget), CallerOutput(err, budget))
 
 
-async def serve(shell: Shell, asked: Exec, typing: Typing) -> int:
-    """Until the end of the input, or ``exit``."""
-    return await _Interactive(shell, asked, typing).run()
+async def serve(shell: Shell, execution: Exec, terminal_input: TerminalInput) -> int:
+    """Run until the end of the input, or ``exit``; return the exit code."""
+    return await _Interactive(shell, execution, terminal_input).run()
 
 
 class _Interactive:
-    def __init__(self, shell: Shell, asked: Exec, typing: Typing) -> None:
+    def __init__(self, shell: Shell, execution: Exec, terminal_input: TerminalInput) -> None:
         self._shell = shell
-        self._asked = asked
-        self._typing = typing
+        self._execution = execution
+        self._input = terminal_input
         self._line = ""
-        self._before = ""
-        """Lines of a command that is not complete yet."""
+        self._incomplete = ""
+        """The lines so far of a command that is not complete."""
 
     async def run(self) -> int:
         await self._prompt()
         try:
-            while key := await self._typing.key():
-                if self._asked.tty and key == _END and not self._line:
+            while key := await self._input.key():
+                if self._execution.tty and key == _END and not self._line:
                     break
-                await self._typed(key)
-            if self._line or self._before:
-                await self._enter(last=True)
-        except Exit as left:
-            return left.code
+                await self._handle_key(key)
+            if self._line or self._incomplete:
+                await self._run_line(last=True)
+        except Exit as error:
+            return error.code
         return self._shell.variables.code
 
     async def _prompt(self) -> None:
-        if self._asked.tty:
-            await self._asked.write(b"> " if self._before else f"{self._shell.variables.folder} # ".encode())
+        if self._execution.tty:
+            await self._execution.write(b"> " if self._incomplete else f"{self._shell.variables.folder} # ".encode())
 
-    async def _typed(self, key: str) -> None:
-        tty = self._asked.tty
+    async def _handle_key(self, key: str) -> None:
+        tty = self._execution.tty
         if key in "\r\n":
-            await self._enter()
+            await self._run_line()
         elif tty and key == _INTERRUPT:
-            self._line = self._before = ""
-            await self._asked.write(b"^C\r\n")
+            self._line = self._incomplete = ""
+            await self._execution.write(b"^C\r\n")
             await self._prompt()
         elif tty and key in _ERASE:
             if self._line:
                 self._line = self._line[:-1]
-                await self._asked.write(b"\b \b")
+                await self._execution.write(b"\b \b")
         elif len(self._line) < LONGEST_LINE:
             self._line += key
             if tty:
-                await self._asked.write(key.encode("utf-8", "surrogateescape"))
+                await self._execution.write(key.encode("utf-8", "surrogateescape"))
 
-    async def _enter(self, *, last: bool = False) -> None:
-        if self._asked.tty:
-            await self._asked.write(b"\r\n")
-        script, self._line, self._before = self._before + self._line, "", ""
+    async def _run_line(self, *, last: bool = False) -> None:
+        if self._execution.tty:
+            await self._execution.write(b"\r\n")
+        script, self._line, self._incomplete = self._incomplete + self._line, "", ""
         budget = Budget()
-        streams = streams_of(self._asked, self._typing, budget)
+        streams = streams_of(self._execution, self._input, budget)
         try:
-            await self._shell.run(self._parsed(script, last=last), streams, budget)
+            await self._shell.run(self._parse(script, last=last), streams, budget)
         except SyntaxProblem as problem:
             await streams.err.write(f"{self._shell.name}: {problem}\n")
             self._shell.variables.code = 2
         except ScriptAborted as problem:
-            if not self._asked.tty:
+            if not self._execution.tty:
                 raise
             self._shell.variables.code = problem.code
-        # Other clients have their turn between two lines.
+        # Let other clients' tasks run between two lines.
         await asyncio.sleep(0)
         await self._prompt()
 
-    def _parsed(self, script: str, *, last: bool) -> tuple[Step, ...]:
-        """Nothing, when more lines are to come; raises ``SyntaxProblem``."""
+    def _parse(self, script: str, *, last: bool) -> tuple[Step, ...]:
+        """An empty tuple when the command is not complete yet; raises ``SyntaxProblem``."""
         try:
             return parse(script)
         except Incomplete:
             if last:
                 raise
-            self._before = f"{script}\n"
+            self._incomplete = f"{script}\n"
             return ()

@@ -1,1 +1,1 @@
-"""What the cluster does by itself: workloads, jobs, cron jobs, namespaces, nodes."""
+"""Controllers: workloads, jobs, cron jobs, namespaces, nodes."""

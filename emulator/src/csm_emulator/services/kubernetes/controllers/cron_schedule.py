@@ -1,4 +1,4 @@
-"""Schedules of cron: ``*/3 * * * *`` and the moments that it means, in UTC."""
+"""Cron schedules such as ``*/3 * * * *``, and the times at which they are due, in UTC."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 _RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
-_NAMED = {
+_MACROS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
     "@midnight": "0 0 * * *",
@@ -26,12 +26,12 @@ _WORDS = {
     4: {name: number for number, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])},
 }
 _PART = re.compile(r"(\*|\?|[a-z0-9]+(?:-[a-z0-9]+)?)(?:/([0-9]{1,2}))?")
-_LONGEST_LOOK = 366
-"""Days: a schedule that was not due for longer is as one that never was."""
+_LONGEST_SEARCH = 366
+"""Days that are searched; a schedule that was not due within them counts as never due."""
 
 
-class NoSchedule(Exception):
-    """The text says why."""
+class ScheduleError(Exception):
+    """The schedule is invalid; the message is that of the parser that Kubernetes uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +42,34 @@ class Schedule:
     months: frozenset[int]
     weekdays: frozenset[int]
     any_day: bool
-    """Days of the month and of the week both count, unless one of them is ``*``."""
+    """When the day of the month and the day of the week are both restricted, either one is enough."""
     any_weekday: bool
 
-    def latest(self, after: float, until: float, most: int) -> list[float]:
-        """The last moments in this span, in order, at most so many."""
+    def latest(self, since: float, until: float, limit: int) -> list[float]:
+        """The last due times after ``since`` and up to ``until``, in order, at most ``limit``."""
         moments: list[float] = []
         day = datetime.fromtimestamp(until, UTC).date()
-        for _ in range(_LONGEST_LOOK):
+        for _ in range(_LONGEST_SEARCH):
             midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
-            if len(moments) >= most or midnight + 86_400 <= after:
+            if len(moments) >= limit or midnight + 86_400 <= since:
                 break
             if self._is_on(day):
                 times = (midnight + 3600 * hour + 60 * minute for hour in self.hours for minute in self.minutes)
-                moments += sorted((moment for moment in times if after < moment <= until), reverse=True)
+                moments += sorted((moment for moment in times if since < moment <= until), reverse=True)
             day -= timedelta(days=1)
-        return sorted(moments[:most])
+        return sorted(moments[:limit])
 
     def _is_on(self, day: date) -> bool:
         by_month, by_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
-        both = by_month and by_week if self.any_day or self.any_weekday else by_month or by_week
-        return day.month in self.months and both
+        day_matches = by_month and by_week if self.any_day or self.any_weekday else by_month or by_week
+        return day.month in self.months and day_matches
 
 
 def read_schedule(text: str) -> Schedule:
-    """Raises ``NoSchedule``, in the words of the parser that Kubernetes uses."""
-    fields = _NAMED.get(text, text).lower().split()
+    """Raises ``ScheduleError``."""
+    fields = _MACROS.get(text, text).lower().split()
     if len(fields) != len(_RANGES):
-        raise NoSchedule(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
+        raise ScheduleError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
     minutes, hours, days, months, weekdays = (_numbers(field, place) for place, field in enumerate(fields))
     return Schedule(
         minutes,
@@ -88,19 +88,19 @@ def _numbers(field: str, place: int) -> frozenset[int]:
     for part in field.split(","):
         match = _PART.fullmatch(part)
         if match is None:
-            raise NoSchedule(f"failed to parse int from {part}: strconv.Atoi: parsing {part!r}: invalid syntax")
+            raise ScheduleError(f"failed to parse int from {part}: strconv.Atoi: parsing {part!r}: invalid syntax")
         step = int(match[2] or 1)
         first, _, last = match[1].partition("-")
         start = low if first in "*?" else _number(first, place)
         end = high if first in "*?" or (match[2] and not last) else _number(last or first, place)
         if start < low or end > high or start > end or step < 1:
-            raise NoSchedule(f"end of range ({end}) or beginning ({start}) out of [{low}, {high}]: {part}")
+            raise ScheduleError(f"end of range ({end}) or beginning ({start}) out of [{low}, {high}]: {part}")
         numbers.update(range(start, end + 1, step))
     return frozenset(numbers)
 
 
 def _number(text: str, place: int) -> int:
-    known = _WORDS.get(place, {}).get(text)
-    if known is None and not (text.isdecimal() and len(text) < 3):
-        raise NoSchedule(f"failed to parse int from {text}: strconv.Atoi: parsing {text!r}: invalid syntax")
-    return int(text) if known is None else known
+    number = _WORDS.get(place, {}).get(text)
+    if number is None and not (text.isdecimal() and len(text) < 3):
+        raise ScheduleError(f"failed to parse int from {text}: strconv.Atoi: parsing {text!r}: invalid syntax")
+    return int(text) if number is None else number

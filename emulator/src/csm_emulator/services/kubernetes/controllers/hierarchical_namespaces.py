@@ -1,11 +1,12 @@
-"""The hierarchical namespace controller: an anchor in a namespace makes a namespace below it."""
+"""The hierarchical namespace controller: an anchor in a namespace creates a child namespace."""
 
 from __future__ import annotations
 
-from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, Json, Kind
-from csm_emulator.services.kubernetes.statuses import Refused, failure
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, Kind
+from csm_emulator.services.kubernetes.statuses import StatusError, failure
 from csm_emulator.services.kubernetes.storage.objects import Objects
-from csm_emulator.services.kubernetes.writes.delete import Deleting
+from csm_emulator.services.kubernetes.writes.delete import ObjectDeleter
 
 ANCHORS = "hnc.x-k8s.io/subnamespaceanchors"
 PARENT = "hnc.x-k8s.io/subnamespace-of"
@@ -14,54 +15,54 @@ SOON = 1.0
 _WEBHOOK = "subnamespaceanchors.hnc.x-k8s.io"
 
 
-class Hierarchy:
-    def __init__(self, objects: Objects, deleting: Deleting) -> None:
+class HierarchyController:
+    def __init__(self, objects: Objects, deleter: ObjectDeleter) -> None:
         self._objects = objects
-        self._deleting = deleting
+        self._deleter = deleter
         objects.listeners.append(self._changed)
-        deleting.guards.append(self._guard)
-        objects.context.scheduler.answer("kubernetes.make-subnamespace", self._make)
+        deleter.guards.append(self._check_deletion)
+        objects.context.scheduler.answer("kubernetes.make-subnamespace", self._make_subnamespace)
 
-    def _changed(self, kind: Kind, before: Json, after: Json) -> None:
+    def _changed(self, kind: Kind, previous: Json, current: Json) -> None:
         if kind.place != ANCHORS:
             return
-        meta = (after or before)["metadata"]
-        if before is None:
+        meta = (current or previous)["metadata"]
+        if previous is None:
             scheduler = self._objects.context.scheduler
             scheduler.after(SOON, "kubernetes.make-subnamespace", meta["namespace"], meta["name"])
-        elif after is None and (child := self._child(meta)) is not None:
-            self._deleting.remove(NAMESPACES, child)
+        elif current is None and (child := self._child(meta)) is not None:
+            self._deleter.remove(NAMESPACES, child)
 
     def _child(self, meta: Json) -> Json:
-        """The namespace that an anchor made; None when another has that name, or none."""
-        found = self._objects.namespace(meta["name"])
-        return found if found is not None and _parent(found) == meta["namespace"] else None
+        """The namespace that the anchor created; None when it does not exist or belongs to another parent."""
+        namespace = self._objects.namespace(meta["name"])
+        return namespace if namespace is not None and _parent(namespace) == meta["namespace"] else None
 
-    def _guard(self, kind: Kind, found: Json) -> None:
-        """An anchor with others below its namespace stays."""
-        meta = found["metadata"]
+    def _check_deletion(self, kind: Kind, anchor: Json) -> None:
+        """Raises ``StatusError`` when the anchor's namespace has children itself."""
+        meta = anchor["metadata"]
         if kind.place != ANCHORS or self._child(meta) is None:
             return
         if self._objects.store.list(ANCHORS, meta["name"]):
             name = meta["name"]
-            why = (
+            reason = (
                 f'{_WEBHOOK} "{name}" is forbidden: The subnamespace {name} is not a leaf and doesn\'t allow cascading '
                 "deletion. Please set allowCascadingDeletion flag or make it a leaf first."
             )
-            raise Refused(failure(403, "Forbidden", f'admission webhook "{_WEBHOOK}" denied the request: {why}'))
+            raise StatusError(failure(403, "Forbidden", f'admission webhook "{_WEBHOOK}" denied the request: {reason}'))
 
-    def _make(self, parent: str, name: str) -> None:
+    def _make_subnamespace(self, parent: str, name: str) -> None:
         kind = self._objects.registry.find("hnc.x-k8s.io", "v1alpha2", "subnamespaceanchors")
         anchor = self._objects.store.get(ANCHORS, parent, name)
         if kind is None or anchor is None:
             return
-        there = self._objects.namespace(name)
-        if there is None:
+        namespace = self._objects.namespace(name)
+        if namespace is None:
             labels = {f"{name}.tree.hnc.x-k8s.io/depth": "0", f"{parent}.tree.hnc.x-k8s.io/depth": "1"}
             meta = {"name": name, "annotations": {PARENT: parent}, "labels": labels}
             self._objects.create(NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": meta, "spec": {}})
-        own = there is None or _parent(there) == parent
-        self._objects.put(kind, {**anchor, "status": {"status": "Ok" if own else "Conflict"}})
+        is_own = namespace is None or _parent(namespace) == parent
+        self._objects.put(kind, {**anchor, "status": {"status": "Ok" if is_own else "Conflict"}})
 
 
 def _parent(namespace: Json) -> str:

@@ -1,19 +1,20 @@
-"""The management nodes as nodes of Kubernetes: ready while they beat."""
+"""The management nodes as Kubernetes nodes: Ready while they send heartbeats."""
 
 from __future__ import annotations
 
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.parts import NodePlace
+from csm_emulator.records import Json
 from csm_emulator.seed_data.cluster_nodes import name_of, places
 from csm_emulator.seed_data.repositories import FIRST_DAY
-from csm_emulator.services.kubernetes.kinds.kinds import NODES, Json
+from csm_emulator.services.kubernetes.kinds.kinds import NODES
 from csm_emulator.services.kubernetes.reads.discovery import VERSION
 from csm_emulator.services.kubernetes.storage.objects import Objects
 from csm_emulator.state.clock import rfc3339
 
 GRACE = 40.0
-"""Seconds after which the node controller believes that a silent node is gone."""
+"""Seconds without a heartbeat after which the node controller marks a node as Unknown."""
 
 
 def node_seed(context: Context, place: NodePlace) -> Json:
@@ -67,32 +68,34 @@ def _condition(moment: str, *, ready: bool) -> Json:
     }
 
 
-class NodeWatch:
+class NodeController:
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._context = objects.context
         self._names = {place.xname: name_of(place) for place in places(self._context.machine.topology)}
-        self._context.machine.watch(self._hear)
-        self._context.scheduler.answer("kubernetes.look-at-node", self._look)
+        self._context.machine.watch(self._machine_event)
+        self._context.scheduler.answer("kubernetes.look-at-node", self._update_condition)
 
-    def _hear(self, event: Event) -> None:
+    def _machine_event(self, event: Event) -> None:
         if event.kind == "beat" and event.xname in self._names:
             wait = GRACE if event.value == "stopped" else 1.0
             self._context.scheduler.after(wait, "kubernetes.look-at-node", event.xname)
 
-    def _look(self, xname: str) -> None:
-        found = self._objects.get(NODES, "", self._names[xname])
-        if found is None:
+    def _update_condition(self, xname: str) -> None:
+        node = self._objects.get(NODES, "", self._names[xname])
+        if node is None:
             return
         condition = _condition(self._objects.now(), ready=self._context.machine.boot.beating(xname))
-        listed = (found.get("status") or {}).get("conditions") or []
-        before: Json = next((each for each in listed if each["type"] == "Ready"), {})
-        if before.get("status") != condition["status"]:
-            others = [each for each in listed if each["type"] != "Ready"]
-            self._objects.put(NODES, {**found, "status": {**found["status"], "conditions": [*others, condition]}})
+        conditions = (node.get("status") or {}).get("conditions") or []
+        previous: Json = next((item for item in conditions if item["type"] == "Ready"), {})
+        if previous.get("status") != condition["status"]:
+            other_conditions = [item for item in conditions if item["type"] != "Ready"]
+            self._objects.put(
+                NODES, {**node, "status": {**node["status"], "conditions": [*other_conditions, condition]}}
+            )
 
 
 def address_of(node: Json) -> str:
-    """On the node management network, as ``kubectl get nodes -o wide`` shows it; empty when it has none."""
-    listed = ((node or {}).get("status") or {}).get("addresses") or ()
-    return next((each["address"] for each in listed if each["type"] == "InternalIP"), "")
+    """The address on the node management network (the INTERNAL-IP of kubectl); empty when the node has none."""
+    addresses = ((node or {}).get("status") or {}).get("addresses") or ()
+    return next((address["address"] for address in addresses if address["type"] == "InternalIP"), "")

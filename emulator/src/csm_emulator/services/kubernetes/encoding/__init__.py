@@ -1,1 +1,1 @@
-"""Bodies that are not JSON: YAML and protobuf."""
+"""Request bodies that are not JSON: YAML and protobuf."""

@@ -1,7 +1,7 @@
 """Objects in the protobuf of Kubernetes, as kubectl sends secrets, Jobs, reviews and evictions.
 
-Numbers and names are those of the API's ``generated.proto``. What is not here is passed over, as any reader of protobuf
-does with fields that it does not know; of other kinds nothing is read.
+Numbers and names are those of the API's ``generated.proto``. Other fields are skipped, as every protobuf reader skips
+unknown fields. Other kinds are not read at all.
 """
 
 from __future__ import annotations
@@ -9,29 +9,29 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator, Mapping
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 MEDIA = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT = 10
 Value = int | bytes
-Take = Callable[[Json, Value], Json]
-"""(what the field held so far, or None; one occurrence) → what it holds now."""
+FieldReader = Callable[[Json, Value], Json]
+"""(value of the field so far, or None; one occurrence) → new value of the field."""
 
 
-class Unreadable(Exception):
-    """It is not protobuf, or not of Kubernetes."""
+class ProtobufError(Exception):
+    """The body is not Kubernetes protobuf."""
 
 
 class UnknownKind(Exception):
-    """Nobody here knows its numbers; says which it is."""
+    """The field numbers of this kind are not in this module; the message names the kind."""
 
 
 def read(body: bytes) -> Json:
-    """Raises ``Unreadable`` and ``UnknownKind``."""
+    """Raises ``ProtobufError`` and ``UnknownKind``."""
     if not body.startswith(_MAGIC):
-        raise Unreadable("the body does not begin with the mark of Kubernetes")
+        raise ProtobufError("the body does not begin with the Kubernetes magic number")
     envelope = _message(_UNKNOWN)(None, body[len(_MAGIC) :])
     meta = envelope.get("typeMeta", {})
     version, kind = meta.get("apiVersion", ""), meta.get("kind", "")
@@ -43,7 +43,7 @@ def read(body: bytes) -> Json:
 
 def _raw(_: Json, value: Value) -> bytes:
     if not isinstance(value, bytes):
-        raise Unreadable("a number where there should be bytes")
+        raise ProtobufError("a number where there should be bytes")
     return value
 
 
@@ -51,7 +51,7 @@ def _text(_: Json, value: Value) -> str:
     try:
         return _raw(None, value).decode()
     except UnicodeDecodeError as error:
-        raise Unreadable("a text that is none") from error
+        raise ProtobufError("a string that is not UTF-8") from error
 
 
 def _base64(_: Json, value: Value) -> str:
@@ -60,7 +60,7 @@ def _base64(_: Json, value: Value) -> str:
 
 def _int(_: Json, value: Value) -> int:
     if not isinstance(value, int):
-        raise Unreadable("bytes where there should be a number")
+        raise ProtobufError("bytes where there should be a number")
     return value if value < 1 << 63 else value - (1 << 64)
 
 
@@ -68,63 +68,63 @@ def _bool(_: Json, value: Value) -> bool:
     return bool(_int(None, value))
 
 
-def _each(take: Take) -> Take:
-    return lambda before, value: [*(before or ()), take(None, value)]
+def _repeated(reader: FieldReader) -> FieldReader:
+    return lambda previous, value: [*(previous or ()), reader(None, value)]
 
 
-def _map(take: Take) -> Take:
-    def entry(before: Json, value: Value) -> Json:
-        pair = _message({1: ("key", _text), 2: ("value", take)})(None, value)
-        return {**(before or {}), pair.get("key", ""): pair.get("value", "")}
+def _map(reader: FieldReader) -> FieldReader:
+    def entry(previous: Json, value: Value) -> Json:
+        pair = _message({1: ("key", _text), 2: ("value", reader)})(None, value)
+        return {**(previous or {}), pair.get("key", ""): pair.get("value", "")}
 
     return entry
 
 
-def _message(numbers: Mapping[int, tuple[str, Take]]) -> Take:
+def _message(numbers: Mapping[int, tuple[str, FieldReader]]) -> FieldReader:
     def fill(_: Json, value: Value) -> Json:
-        found: dict[str, Json] = {}
-        for number, each in _fields(_raw(None, value)):
+        message: dict[str, Json] = {}
+        for number, occurrence in _fields(_raw(None, value)):
             if number in numbers:
-                name, take = numbers[number]
-                found[name] = take(found.get(name), each)
-        # Go writes empty texts too, where JSON leaves them out.
-        return {name: each for name, each in found.items() if each != ""}
+                name, reader = numbers[number]
+                message[name] = reader(message.get(name), occurrence)
+        # Go writes empty strings too; JSON leaves them out.
+        return {name: occurrence for name, occurrence in message.items() if occurrence != ""}
 
     return fill
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
         number, wire = tag >> 3, tag & 7
         if wire == _VARINT:
-            value, at = _varint(data, at)
+            value, position = _varint(data, position)
             yield number, value
             continue
         if wire == _BYTES:
-            size, at = _varint(data, at)
+            size, position = _varint(data, position)
         elif wire in (_FIXED64, _FIXED32):
             size = 8 if wire == _FIXED64 else 4
         else:
-            raise Unreadable("a field of an unknown form")
-        if at + size > len(data):
-            raise Unreadable("it ends in the middle of a field")
-        yield number, data[at : at + size]
-        at += size
+            raise ProtobufError("a field of an unknown wire type")
+        if position + size > len(data):
+            raise ProtobufError("the body ends in the middle of a field")
+        yield number, data[position : position + size]
+        position += size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = 0
-    for place, byte in enumerate(data[at : at + _LONGEST_VARINT]):
+    for place, byte in enumerate(data[position : position + _LONGEST_VARINT]):
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
-            return value, at + place + 1
-    raise Unreadable("a number without an end")
+            return value, position + place + 1
+    raise ProtobufError("a varint that is too long")
 
 
 _TYPE = _message({1: ("apiVersion", _text), 2: ("kind", _text)})
-_UNKNOWN: dict[int, tuple[str, Take]] = {1: ("typeMeta", _TYPE), 2: ("raw", _raw)}
+_UNKNOWN: dict[int, tuple[str, FieldReader]] = {1: ("typeMeta", _TYPE), 2: ("raw", _raw)}
 _OWNER = _message(
     {
         1: ("kind", _text),
@@ -144,18 +144,18 @@ _META = _message(
         6: ("resourceVersion", _text),
         11: ("labels", _map(_text)),
         12: ("annotations", _map(_text)),
-        13: ("ownerReferences", _each(_OWNER)),
-        14: ("finalizers", _each(_text)),
+        13: ("ownerReferences", _repeated(_OWNER)),
+        14: ("finalizers", _repeated(_text)),
     }
 )
 _REFERENCE = _message({1: ("name", _text)})
-_DELETION: dict[int, tuple[str, Take]] = {
+_DELETION: dict[int, tuple[str, FieldReader]] = {
     1: ("gracePeriodSeconds", _int),
     2: ("preconditions", _message({1: ("uid", _text), 2: ("resourceVersion", _text)})),
     4: ("propagationPolicy", _text),
-    5: ("dryRun", _each(_text)),
+    5: ("dryRun", _repeated(_text)),
 }
-_EVICTION: dict[int, tuple[str, Take]] = {1: ("metadata", _META), 2: ("deleteOptions", _message(_DELETION))}
+_EVICTION: dict[int, tuple[str, FieldReader]] = {1: ("metadata", _META), 2: ("deleteOptions", _message(_DELETION))}
 _RESOURCE = _message(
     {
         1: ("namespace", _text),
@@ -173,20 +173,20 @@ _CONTAINER = _message(
     {
         1: ("name", _text),
         2: ("image", _text),
-        3: ("command", _each(_text)),
-        4: ("args", _each(_text)),
+        3: ("command", _repeated(_text)),
+        4: ("args", _repeated(_text)),
         5: ("workingDir", _text),
-        7: ("env", _each(_message({1: ("name", _text), 2: ("value", _text)}))),
+        7: ("env", _repeated(_message({1: ("name", _text), 2: ("value", _text)}))),
         14: ("imagePullPolicy", _text),
     }
 )
 _POD_SPEC = _message(
     {
-        2: ("containers", _each(_CONTAINER)),
+        2: ("containers", _repeated(_CONTAINER)),
         3: ("restartPolicy", _text),
         6: ("dnsPolicy", _text),
         8: ("serviceAccountName", _text),
-        20: ("initContainers", _each(_CONTAINER)),
+        20: ("initContainers", _repeated(_CONTAINER)),
     }
 )
 _JOB_SPEC = _message(
@@ -212,9 +212,9 @@ _CRON_JOB_SPEC = _message(
     }
 )
 _OF_EVERY_GROUP = {"DeleteOptions": _DELETION}
-"""By kind: these have the version of the group that they are sent to."""
-_KINDS: dict[tuple[str, str], dict[int, tuple[str, Take]]] = {
-    ("v1", "Namespace"): {1: ("metadata", _META), 2: ("spec", _message({1: ("finalizers", _each(_text))}))},
+"""By kind: objects of these kinds have the API version of the group that they are sent to."""
+_KINDS: dict[tuple[str, str], dict[int, tuple[str, FieldReader]]] = {
+    ("v1", "Namespace"): {1: ("metadata", _META), 2: ("spec", _message({1: ("finalizers", _repeated(_text))}))},
     ("v1", "ConfigMap"): {
         1: ("metadata", _META),
         2: ("data", _map(_text)),
@@ -230,7 +230,7 @@ _KINDS: dict[tuple[str, str], dict[int, tuple[str, Take]]] = {
     },
     ("v1", "ServiceAccount"): {
         1: ("metadata", _META),
-        3: ("imagePullSecrets", _each(_REFERENCE)),
+        3: ("imagePullSecrets", _repeated(_REFERENCE)),
         4: ("automountServiceAccountToken", _bool),
     },
     ("batch/v1", "Job"): {1: ("metadata", _META), 2: ("spec", _JOB_SPEC)},

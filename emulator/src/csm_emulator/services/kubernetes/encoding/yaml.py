@@ -1,4 +1,4 @@
-"""YAML as far as it says the same as JSON."""
+"""The subset of YAML that can be expressed in JSON."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import json
 import yaml
 
 from csm_emulator.dialects.go_json.values import DEEPEST
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 try:
     from yaml import CSafeLoader as _SafeLoader
 except ImportError:
-    # Without libyaml everything is the same, and takes ten times as long.
+    # Without libyaml the result is the same, but parsing takes ten times as long.
     from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
 
-MOST = 200_000
-"""Starts, ends and values: half a megabyte of short lines, and more than a second's work."""
+MOST_EVENTS = 200_000
+"""Parser events (starts, ends, values) per document: half a megabyte of short lines, over a second of work."""
 
 
 class _Loader(_SafeLoader):
-    """With moments as the texts that they are."""
+    """A loader that returns timestamps as strings."""
 
 
 def _as_text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
@@ -31,18 +31,18 @@ _Loader.add_constructor("tag:yaml.org,2002:timestamp", _as_text)
 
 
 def read(text: bytes) -> Json:
-    """One document; raises ``ValueError`` and ``yaml.YAMLError``."""
+    """Parse one document; raises ``ValueError`` and ``yaml.YAMLError``."""
     try:
-        # What kubectl calls YAML it writes as JSON, which is read in a fraction of the time.
+        # kubectl sends JSON as application/yaml; the JSON parser needs a fraction of the time.
         return json.loads(text)
     except (ValueError, RecursionError):
-        _check(text)
+        _check_size(text)
     return yaml.load(text, _Loader)  # noqa: S506 (a safe one)
 
 
-def _check(text: bytes) -> None:
-    """Aliases make a short text endless, what is too deep is more than the stack has room for, and too much of it
-    holds everybody up.
+def _check_size(text: bytes) -> None:
+    """Refuse aliases (a short text could expand without bound), nesting that would overflow the stack, and documents
+    that would block all other clients.
     """
     depth = 0
     for number, event in enumerate(yaml.parse(text, _Loader)):
@@ -54,5 +54,5 @@ def _check(text: bytes) -> None:
             depth -= 1
         if depth > DEEPEST:
             raise yaml.YAMLError("exceeded max depth")
-        if number > MOST:
-            raise yaml.YAMLError(f"more than {MOST} values and brackets; send it as JSON")
+        if number > MOST_EVENTS:
+            raise yaml.YAMLError(f"more than {MOST_EVENTS} values and brackets; send it as JSON")

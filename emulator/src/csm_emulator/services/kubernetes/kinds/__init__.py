@@ -1,1 +1,1 @@
-"""Which kinds of objects there are, and their schemas."""
+"""The kinds of objects and their schemas."""

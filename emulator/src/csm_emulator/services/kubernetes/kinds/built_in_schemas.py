@@ -1,13 +1,14 @@
-"""Shapes of built-in kinds, as far as the rest relies on them: their types, and what must be there."""
+"""Schemas of built-in kinds: types and required fields of the parts that other modules rely on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from csm_emulator.services.kubernetes.controllers.cron_schedule import NoSchedule, read_schedule
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
-from csm_emulator.services.kubernetes.kinds.schema import mistakes
-from csm_emulator.services.kubernetes.statuses import Mistake, bad_request, required
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.controllers.cron_schedule import ScheduleError, read_schedule
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
+from csm_emulator.services.kubernetes.kinds.schema import errors
+from csm_emulator.services.kubernetes.statuses import FieldError, bad_request, required
 
 _TEXT: Json = {"type": "string"}
 _TEXTS: Json = {"type": "array", "items": _TEXT}
@@ -161,43 +162,43 @@ _FIELDS = {
 
 
 def known_fields(kind: Kind, value: Json) -> Json:
-    """Without what the kind has no field for."""
-    known = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.place, ("spec", "status")))
-    return {name: each for name, each in value.items() if name in known}
+    """The object without fields that the kind does not have."""
+    names = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.place, ("spec", "status")))
+    return {name: field for name, field in value.items() if name in names}
 
 
-def shape_mistakes(kind: Kind, value: Json) -> Iterator[Mistake]:
-    """What is of another type cannot be decoded: raises ``Refused``."""
-    for found in mistakes(value, _SHAPES.get(kind.place, _PLAIN)):
-        if found.reason == "FieldValueTypeInvalid":
+def shape_errors(kind: Kind, value: Json) -> Iterator[FieldError]:
+    """Errors of the object; a value of a wrong type cannot be decoded and raises ``StatusError``."""
+    for field_error in errors(value, _SHAPES.get(kind.place, _PLAIN)):
+        if field_error.reason == "FieldValueTypeInvalid":
             raise bad_request(
                 f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
-                f"into Go struct field {kind.kind}.{found.field}"
+                f"into Go struct field {kind.kind}.{field_error.field}"
             )
-        yield found
+        yield field_error
     if kind.place == "batch/cronjobs":
-        yield from _schedule_mistakes(value)
+        yield from _schedule_errors(value)
     if kind.place.endswith("/customresourcedefinitions"):
-        yield from _definition_mistakes(value)
+        yield from _crd_errors(value)
 
 
-def _schedule_mistakes(value: Json) -> Iterator[Mistake]:
+def _schedule_errors(value: Json) -> Iterator[FieldError]:
     text = (value.get("spec") or {}).get("schedule")
     try:
         read_schedule(text or "")
-    except NoSchedule as problem:
-        yield Mistake("spec.schedule", f'Invalid value: "{text or ""}": {problem}')
+    except ScheduleError as problem:
+        yield FieldError("spec.schedule", f'Invalid value: "{text or ""}": {problem}')
 
 
-def _definition_mistakes(value: Json) -> Iterator[Mistake]:
+def _crd_errors(value: Json) -> Iterator[FieldError]:
     spec = value.get("spec") or {}
     names, versions = spec.get("names") or {}, spec.get("versions") or ()
-    whole = f"{names.get('plural')}.{spec.get('group')}"
-    if value["metadata"]["name"] != whole:
-        shown = f'Invalid value: "{value["metadata"]["name"]}": must be spec.names.plural+"."+spec.group'
-        yield Mistake("metadata.name", shown)
+    full_name = f"{names.get('plural')}.{spec.get('group')}"
+    if value["metadata"]["name"] != full_name:
+        message = f'Invalid value: "{value["metadata"]["name"]}": must be spec.names.plural+"."+spec.group'
+        yield FieldError("metadata.name", message)
     if str(spec.get("group")).endswith(".k8s.io"):
-        why = 'protected groups must have approval annotation "api-approved.kubernetes.io"'
-        yield required("metadata.annotations[api-approved.kubernetes.io]", why)
-    if sum(bool(each.get("storage")) for each in versions) != 1:
-        yield Mistake("spec.versions", "Invalid value: must have exactly one version marked as storage version")
+        reason = 'protected groups must have approval annotation "api-approved.kubernetes.io"'
+        yield required("metadata.annotations[api-approved.kubernetes.io]", reason)
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        yield FieldError("spec.versions", "Invalid value: must have exactly one version marked as storage version")

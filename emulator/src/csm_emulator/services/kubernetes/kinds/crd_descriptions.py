@@ -1,15 +1,15 @@
-"""The custom resources that CSM brings along, described as the API server keeps them: no more than it checks."""
+"""The CustomResourceDefinitions that CSM installs, reduced to what the API server checks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 _TEXT: Json = {"type": "string"}
 _TEXTS: Json = {"type": "array", "items": _TEXT}
 _FLAG: Json = {"type": "boolean"}
-_NO: Json = {"type": "boolean", "default": False}
+_FALSE_BY_DEFAULT: Json = {"type": "boolean", "default": False}
 _ANY: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -21,14 +21,14 @@ def _list(items: Json) -> Json:
     return {"type": "array", "items": items}
 
 
-def _whole(spec: Json, status: Json = None) -> Json:
+def _custom_resource(spec: Json, status: Json = None) -> Json:
     return _object({"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"type": "object"}, "spec": spec, "status": status})
 
 
-def _resources(**more: Json) -> Json:
+def _resources(**extra_fields: Json) -> Json:
     fields = {
         "enforceexclusivehsmgroups": _FLAG,
-        **more,
+        **extra_fields,
         "hsmgrouplabel": _TEXT,
         "hsmpartitionname": _TEXT,
         "type": _TEXT,
@@ -37,17 +37,23 @@ def _resources(**more: Json) -> Json:
     return _list(_object(fields, "enforceexclusivehsmgroups", "type", "xnames"))
 
 
-_HOOK = {"blockingcall": _NO, "eventtypes": _TEXTS, "name": _TEXT, "url": _TEXT}
-_HOOKS = _list(_object(_HOOK))
-_KMS = _object({"enablekms": _NO, "keyname": {**_TEXT, "default": "key1"}, "keytype": {**_TEXT, "default": "rsa-3072"}})
+_HOOK_FIELDS = {"blockingcall": _FALSE_BY_DEFAULT, "eventtypes": _TEXTS, "name": _TEXT, "url": _TEXT}
+_HOOKS = _list(_object(_HOOK_FIELDS))
+_KMS = _object(
+    {
+        "enablekms": _FALSE_BY_DEFAULT,
+        "keyname": {**_TEXT, "default": "key1"},
+        "keytype": {**_TEXT, "default": "rsa-3072"},
+    }
+)
 _KMS_STATUS = _object({"keyname": _TEXT, "keytype": _TEXT, "publickey": _TEXT, "transitname": _TEXT})
 
 
 def _tenant(resources: Json, spec: Json, status: Json) -> Json:
     names = {"childnamespaces": _TEXTS, "tenantresources": resources}
-    wanted = {**names, "state": _TEXT, "tenantname": _TEXT, **spec}
-    return _whole(
-        _object(wanted, "childnamespaces", "tenantname", "tenantresources"),
+    spec_fields = {**names, "state": _TEXT, "tenantname": _TEXT, **spec}
+    return _custom_resource(
+        _object(spec_fields, "childnamespaces", "tenantname", "tenantresources"),
         _object({**names, "uuid": _TEXT, **status}),
     )
 
@@ -61,7 +67,7 @@ _TENANTS = {
         {"tenantkms": _KMS_STATUS, "tenanthooks": _HOOKS},
     ),
 }
-_SLINGSHOT = _whole(
+_SLINGSHOT = _custom_resource(
     _object(
         {
             "host": _TEXT,
@@ -79,30 +85,30 @@ _SLINGSHOT = _whole(
     _object({"message": _TEXT}),
 )
 _PAIRS = _list(_object({"key": _TEXT, "value": _TEXT}, "key", "value"))
-_ANCHOR = _whole(
+_ANCHOR = _custom_resource(
     _object({"labels": _PAIRS, "annotations": _PAIRS}),
     _object(
         {"status": {**_TEXT, "enum": ["Missing", "Ok", "Conflict", "Forbidden"]}},
     ),
 )
-_HIERARCHY = _whole(
+_HIERARCHY = _custom_resource(
     _object({"parent": _TEXT, "allowCascadingDeletion": _FLAG, "labels": _PAIRS, "annotations": _PAIRS}),
     _object({"children": _TEXTS, "conditions": _list(_ANY)}),
 )
-_SLURM = _whole(_ANY, _ANY)
+_SLURM = _custom_resource(_ANY, _ANY)
 
 
 def _crd(group: str, kind: str, plural: str, versions: dict[str, Json], **names: Json) -> Json:
-    """The last version is the one that is kept."""
+    """The last of ``versions`` is the storage version."""
     last = list(versions)[-1]
-    told = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List", **names}
+    all_names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List", **names}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{group}"},
         "spec": {
             "group": group,
-            "names": told,
+            "names": all_names,
             "scope": "Namespaced",
             "conversion": {"strategy": "None"},
             "versions": [
@@ -121,7 +127,12 @@ def _crd(group: str, kind: str, plural: str, versions: dict[str, Json], **names:
 
 def descriptions() -> Iterator[Json]:
     yield _crd("tapms.hpe.com", "Tenant", "tenants", _TENANTS)
-    yield _crd("tapms.hpe.com", "GlobalTenantHook", "globaltenanthooks", {"v1alpha3": _whole(_object(_HOOK), _ANY)})
+    yield _crd(
+        "tapms.hpe.com",
+        "GlobalTenantHook",
+        "globaltenanthooks",
+        {"v1alpha3": _custom_resource(_object(_HOOK_FIELDS), _ANY)},
+    )
     yield _crd("slingshot.hpe.com", "SlingshotTenant", "slingshottenants", {"v1alpha1": _SLINGSHOT})
     yield _crd("wlm.hpe.com", "SlurmCluster", "slurmclusters", {"v1alpha1": _SLURM})
     yield _crd("hnc.x-k8s.io", "SubnamespaceAnchor", "subnamespaceanchors", {"v1alpha2": _ANCHOR}, shortNames=["subns"])

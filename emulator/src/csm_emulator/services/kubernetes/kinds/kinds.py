@@ -1,23 +1,24 @@
-"""What kinds of objects there are, and what of each is known."""
+"""The kinds of objects, and the properties of each kind."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-Json = Any
+from csm_emulator.records import Json
+
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that ``kubectl get`` prints; ``path`` is the JSONPath of a CRD's own."""
+    """A column that ``kubectl get`` prints; ``path`` is the JSONPath of a column that a CRD defines."""
 
     name: str
     type: str = "string"
     path: str = ""
     priority: int = 0
-    """Above 0 it is shown with ``-o wide`` only."""
+    """A column with a priority above 0 is shown with ``-o wide`` only."""
     format: str = ""
     description: str = ""
 
@@ -30,7 +31,7 @@ class Kind:
     version: str
     plural: str
     kind: str
-    short: tuple[str, ...] = ()
+    short_names: tuple[str, ...] = ()
     namespaced: bool = True
     subresources: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
@@ -41,7 +42,7 @@ class Kind:
     """The structural schema of a custom resource."""
     columns: tuple[Column, ...] = ()
     storage: str = ""
-    """The version in which a custom resource is kept; this one when empty."""
+    """The version in which a custom resource is stored; this version when empty."""
 
     @property
     def api_version(self) -> str:
@@ -49,12 +50,12 @@ class Kind:
 
     @property
     def resource(self) -> str:
-        """As messages name it."""
+        """The resource's name in messages."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def place(self) -> str:
-        """Where its objects are kept, whatever the version."""
+        """The storage key of its objects, the same for all versions."""
         return f"{self.group}/{self.plural}"
 
     @property
@@ -62,16 +63,16 @@ class Kind:
         return self.schema is not None
 
     @property
-    def lists(self) -> str:
+    def list_name(self) -> str:
         return self.list_kind or f"{self.kind}List"
 
     @property
-    def one(self) -> str:
+    def singular_name(self) -> str:
         return self.singular or self.kind.lower()
 
 
-def _core(plural: str, kind: str, *short: str, **more: Any) -> Kind:
-    return Kind("", "v1", plural, kind, short, **more)
+def _core(plural: str, kind: str, *short_names: str, **properties: Any) -> Kind:
+    return Kind("", "v1", plural, kind, short_names, **properties)
 
 
 NAMESPACES = _core("namespaces", "Namespace", "ns", namespaced=False, subresources=("finalize", "status"))

@@ -1,50 +1,58 @@
-"""Which resources are served: those that are built in, and those that CustomResourceDefinitions describe."""
+"""The resources that are served: built-in ones and those of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from csm_emulator.services.kubernetes.kinds.kinds import ALL_VERBS, BUILT_IN, CRDS, Column, Json, Kind
-from csm_emulator.services.kubernetes.storage.table import Store
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import ALL_VERBS, BUILT_IN, CRDS, Column, Kind
+from csm_emulator.services.kubernetes.storage.object_store import ObjectStore
 
 
 class Registry:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._known = False
+        self._loaded = False
         self._kinds: dict[tuple[str, str, str], Kind] = {}
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
-        return self._all().get((group, version, plural))
+        return self._load().get((group, version, plural))
 
     def kinds(self) -> Iterable[Kind]:
-        return self._all().values()
+        return self._load().values()
 
     def stored(self) -> Iterator[Kind]:
-        """Each resource once, in the version in which it is kept."""
+        """Each resource once, in its storage version."""
         return (kind for kind in self.kinds() if kind.storage in ("", kind.version))
 
-    def named(self, api_version: str, kind: str) -> Kind | None:
-        """By what stands in an object."""
-        return next((each for each in self.kinds() if (each.api_version, each.kind) == (api_version, kind)), None)
+    def by_api_version(self, api_version: str, kind: str) -> Kind | None:
+        """The kind with the ``apiVersion`` and ``kind`` of an object."""
+        return next(
+            (
+                kind_version
+                for kind_version in self.kinds()
+                if (kind_version.api_version, kind_version.kind) == (api_version, kind)
+            ),
+            None,
+        )
 
-    def forget(self) -> None:
-        """A CustomResourceDefinition changed."""
-        self._known = False
+    def invalidate(self) -> None:
+        """Load the kinds again: a CustomResourceDefinition changed."""
+        self._loaded = False
 
-    def _all(self) -> dict[tuple[str, str, str], Kind]:
-        if not self._known:
+    def _load(self) -> dict[tuple[str, str, str], Kind]:
+        if not self._loaded:
             kinds = [*BUILT_IN, *(kind for crd in self._store.list(CRDS.place) for kind in kinds_of(crd))]
             self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in kinds}
-            self._known = True
+            self._loaded = True
         return self._kinds
 
 
 def kinds_of(crd: Json) -> Iterator[Kind]:
-    """One for each version that is served."""
+    """A kind for each version that is served."""
     spec = crd["spec"]
     names = spec["names"]
-    storage = next((each["name"] for each in spec["versions"] if each.get("storage")), "")
+    storage = next((item["name"] for item in spec["versions"] if item.get("storage")), "")
     for version in spec["versions"]:
         if not version.get("served"):
             continue
@@ -61,17 +69,17 @@ def kinds_of(crd: Json) -> Iterator[Kind]:
             names.get("singular", ""),
             names.get("listKind", ""),
             (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object"},
-            tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
+            tuple(_column(item) for item in version.get("additionalPrinterColumns") or ()),
             storage,
         )
 
 
-def _column(told: Json) -> Column:
+def _column(column: Json) -> Column:
     return Column(
-        told["name"],
-        told.get("type", "string"),
-        told.get("jsonPath", ""),
-        told.get("priority", 0),
-        told.get("format", ""),
-        told.get("description", ""),
+        column["name"],
+        column.get("type", "string"),
+        column.get("jsonPath", ""),
+        column.get("priority", 0),
+        column.get("format", ""),
+        column.get("description", ""),
     )

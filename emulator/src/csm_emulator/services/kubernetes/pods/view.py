@@ -1,9 +1,9 @@
-"""A pod of the cluster as Kubernetes shows it."""
+"""A pod of the cluster as a Kubernetes object."""
 
 from __future__ import annotations
 
 from csm_emulator.cluster.pods import ENDED, RUNNING, Container, Pod
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.state.random import SeededRandom
 
@@ -15,33 +15,33 @@ def image_of(container: Container) -> str:
     return container.image or f"{DEFAULT_IMAGE}{container.name}:latest"
 
 
-def metadata(pod: Pod, version: int, owner_uid: str, marks: Json) -> Json:
-    told = {
+def metadata(pod: Pod, version: int, owner_uid: str, deletion: Json) -> Json:
+    meta = {
         "name": pod.name,
         "namespace": pod.namespace,
         "uid": pod.uid,
         "resourceVersion": str(version),
         "creationTimestamp": rfc3339(pod.made, 0),
-        **marks,
+        **deletion,
     }
     if pod.labels:
-        told["labels"] = dict(pod.labels)
+        meta["labels"] = dict(pod.labels)
     if pod.annotations:
-        told["annotations"] = dict(pod.annotations)
+        meta["annotations"] = dict(pod.annotations)
     if pod.owner:
         kind, name = pod.owner
         if kind != "StatefulSet":
-            told["generateName"] = f"{name}-"
+            meta["generateName"] = f"{name}-"
         owner = {"apiVersion": _APIS.get(kind, "v1"), "kind": kind, "name": name, "uid": owner_uid}
-        told["ownerReferences"] = [{**owner, "controller": True, "blockOwnerDeletion": True}]
-    return told
+        meta["ownerReferences"] = [{**owner, "controller": True, "blockOwnerDeletion": True}]
+    return meta
 
 
 def spec(pod: Pod) -> Json:
-    """Of a pod that somebody inside the cluster started."""
+    """The spec of a pod that a service of the cluster started."""
     restart = "Never" if pod.owner and pod.owner[0] == "Job" else "Always"
-    told: Json = {
-        "containers": [_container(one) for one in pod.containers if not one.init],
+    pod_spec: Json = {
+        "containers": [_container(container) for container in pod.containers if not container.init],
         "restartPolicy": restart,
         "terminationGracePeriodSeconds": 30,
         "dnsPolicy": "ClusterFirst",
@@ -51,8 +51,12 @@ def spec(pod: Pod) -> Json:
         "schedulerName": "default-scheduler",
         "enableServiceLinks": True,
     }
-    first = [_container(one) for one in pod.containers if one.init]
-    return {**({"initContainers": first} if first else {}), **told, **({"nodeName": pod.node} if pod.node else {})}
+    init_containers = [_container(container) for container in pod.containers if container.init]
+    return {
+        **({"initContainers": init_containers} if init_containers else {}),
+        **pod_spec,
+        **({"nodeName": pod.node} if pod.node else {}),
+    }
 
 
 def _container(container: Container) -> Json:
@@ -67,36 +71,38 @@ def _container(container: Container) -> Json:
 
 
 def status(pod: Pod, host: str, random: SeededRandom) -> Json:
-    """``host`` is the address of its node."""
-    first = [one for one in pod.containers if one.init]
-    main = [one for one in pod.containers if not one.init]
-    begun = all(one.state == ENDED and not one.code for one in first)
-    ready = begun and bool(main) and all(one.state == RUNNING for one in main)
-    told = {
+    """``host`` is the address of the pod's node."""
+    init_containers = [container for container in pod.containers if container.init]
+    containers = [container for container in pod.containers if not container.init]
+    initialized = all(container.state == ENDED and not container.code for container in init_containers)
+    ready = initialized and bool(containers) and all(container.state == RUNNING for container in containers)
+    pod_status = {
         "phase": pod.phase,
-        "conditions": _conditions(pod, begun=begun, ready=ready),
+        "conditions": _conditions(pod, initialized=initialized, ready=ready),
         "startTime": rfc3339(pod.made, 0),
         "qosClass": "BestEffort",
     }
     if host:
-        told |= {"hostIP": host, "hostIPs": [{"ip": host}]}
-    if any(one.began is not None for one in pod.containers):
+        pod_status |= {"hostIP": host, "hostIPs": [{"ip": host}]}
+    if any(container.began is not None for container in pod.containers):
         address = pod_address(pod, random)
-        told |= {"podIP": address, "podIPs": [{"ip": address}]}
-    if first:
-        told["initContainerStatuses"] = [container_status(one, random, pod) for one in first]
-    # The kubelet sorts these by name, and those that come first by the spec.
-    by_name = sorted(main, key=lambda one: one.name)
-    told["containerStatuses"] = [container_status(one, random, pod) for one in by_name]
-    return told
+        pod_status |= {"podIP": address, "podIPs": [{"ip": address}]}
+    if init_containers:
+        pod_status["initContainerStatuses"] = [
+            container_status(container, random, pod) for container in init_containers
+        ]
+    # The kubelet sorts these by name, but init containers in the order of the spec.
+    by_name = sorted(containers, key=lambda one: one.name)
+    pod_status["containerStatuses"] = [container_status(container, random, pod) for container in by_name]
+    return pod_status
 
 
 def waiting_reason(pod: Pod) -> str:
     """Why a container of this pod waits, in its status and in the refusal of its log.
 
-    The kubelet (convertToAPIContainerStatuses) goes by whether the pod has init containers, not by how far they are.
+    The kubelet (convertToAPIContainerStatuses) decides by whether the pod has init containers, not by their progress.
     """
-    return "PodInitializing" if any(one.init for one in pod.containers) else "ContainerCreating"
+    return "PodInitializing" if any(container.init for container in pod.containers) else "ContainerCreating"
 
 
 def pod_address(pod: Pod, random: SeededRandom) -> str:
@@ -104,53 +110,68 @@ def pod_address(pod: Pod, random: SeededRandom) -> str:
     return f"10.{32 + number % 8}.{number >> 8 & 0xFF}.{number & 0xFF}"
 
 
-def container_status(one: Container, random: SeededRandom, pod: Pod) -> Json:
-    done = one.init and one.state == ENDED and not one.code
-    told = {
-        "name": one.name,
-        "image": image_of(one),
+def container_status(container: Container, random: SeededRandom, pod: Pod) -> Json:
+    succeeded = container.init and container.state == ENDED and not container.code
+    container_view = {
+        "name": container.name,
+        "image": image_of(container),
         "imageID": "",
-        "ready": done if one.init else one.state == RUNNING,
-        "started": one.state == RUNNING,
-        "restartCount": one.restarts,
-        "state": _state(one, random, pod),
+        "ready": succeeded if container.init else container.state == RUNNING,
+        "started": container.state == RUNNING,
+        "restartCount": container.restarts,
+        "state": _state(container, random, pod),
         "lastState": {},
     }
-    if one.began is not None:
-        told["containerID"] = _container_id(one, random, pod)
-        told["imageID"] = f"{image_of(one).rpartition(':')[0]}@sha256:{random.hex(64, 'image', image_of(one))}"
-    return told
+    if container.began is not None:
+        container_view["containerID"] = _container_id(container, random, pod)
+        container_view["imageID"] = (
+            f"{image_of(container).rpartition(':')[0]}@sha256:{random.hex(64, 'image', image_of(container))}"
+        )
+    return container_view
 
 
-def _container_id(one: Container, random: SeededRandom, pod: Pod) -> str:
-    return f"containerd://{random.hex(64, 'container', pod.uid, one.name, one.restarts)}"
+def _container_id(container: Container, random: SeededRandom, pod: Pod) -> str:
+    return f"containerd://{random.hex(64, 'container', pod.uid, container.name, container.restarts)}"
 
 
-def _state(one: Container, random: SeededRandom, pod: Pod) -> Json:
-    if one.state == RUNNING:
-        return {"running": {"startedAt": rfc3339(one.began or pod.made, 0)}}
-    if one.state == ENDED:
-        ended = {
-            "exitCode": one.code or 0,
-            "reason": "Error" if one.code else "Completed",
-            "startedAt": rfc3339(one.began or pod.made, 0),
-            "finishedAt": rfc3339(one.ended or pod.made, 0),
+def _state(container: Container, random: SeededRandom, pod: Pod) -> Json:
+    if container.state == RUNNING:
+        return {"running": {"startedAt": rfc3339(container.began or pod.made, 0)}}
+    if container.state == ENDED:
+        terminated = {
+            "exitCode": container.code or 0,
+            "reason": "Error" if container.code else "Completed",
+            "startedAt": rfc3339(container.began or pod.made, 0),
+            "finishedAt": rfc3339(container.ended or pod.made, 0),
         }
-        return {"terminated": {**ended, "containerID": _container_id(one, random, pod)}}
+        return {"terminated": {**terminated, "containerID": _container_id(container, random, pod)}}
     return {"waiting": {"reason": waiting_reason(pod)}}
 
 
-def _conditions(pod: Pod, *, begun: bool, ready: bool) -> list[Json]:
+def _conditions(pod: Pod, *, initialized: bool, ready: bool) -> list[Json]:
     reason = {} if ready else {"reason": "PodCompleted" if pod.phase == "Succeeded" else "ContainersNotReady"}
-    moments = [moment for one in pod.containers for moment in (one.began, one.ended) if moment is not None]
+    moments = [
+        moment for container in pod.containers for moment in (container.began, container.ended) if moment is not None
+    ]
     changed = rfc3339(max(moments, default=pod.made), 0)
     table: tuple[tuple[str, bool, str, Json], ...] = (
-        ("Initialized", begun, rfc3339(pod.made, 0), {} if begun else {"reason": "ContainersNotInitialized"}),
+        (
+            "Initialized",
+            initialized,
+            rfc3339(pod.made, 0),
+            {} if initialized else {"reason": "ContainersNotInitialized"},
+        ),
         ("Ready", ready, changed, reason),
         ("ContainersReady", ready, changed, reason),
         ("PodScheduled", bool(pod.node), rfc3339(pod.made, 0), {}),
     )
     return [
-        {"type": name, "status": "True" if true else "False", "lastProbeTime": None, "lastTransitionTime": at, **why}
-        for name, true, at, why in table
+        {
+            "type": name,
+            "status": "True" if true else "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": changed_at,
+            **reason_field,
+        }
+        for name, true, changed_at, reason_field in table
     ]

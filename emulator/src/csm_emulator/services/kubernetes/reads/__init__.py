@@ -1,1 +1,1 @@
-"""Get, list, watch, tables, discovery."""
+"""Reading: get, list, watch, tables, discovery, OpenAPI."""

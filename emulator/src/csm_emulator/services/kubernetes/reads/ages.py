@@ -1,4 +1,4 @@
-"""How long ago, as kubectl says it."""
+"""Ages of objects in the format of kubectl."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 
 def moment_of(text: object) -> float:
-    """Of an instant as objects have it; 0 when it is none."""
+    """Unix time of an ISO 8601 timestamp; 0 when the text is not one."""
     try:
         return datetime.fromisoformat(str(text)).timestamp()
     except ValueError:
@@ -14,16 +14,16 @@ def moment_of(text: object) -> float:
 
 
 def duration(seconds: float) -> str:
-    """``HumanDuration`` of apimachinery: two units at most, the smaller one only while it matters."""
-    whole = int(seconds)
-    if whole < 0:
-        return "<invalid>" if whole < -1 else "0s"
-    for unit, length, both_until, smaller, part in _UNITS:
-        if whole < both_until[1] * length:
-            rest = whole % length // part
-            first = f"{whole // length}{unit}"
-            return f"{first}{rest}{smaller}" if rest and whole < both_until[0] * length else first
-    return f"{whole // _YEAR}y"
+    """``HumanDuration`` of apimachinery: at most two units, the smaller one only for small values."""
+    total = int(seconds)
+    if total < 0:
+        return "<invalid>" if total < -1 else "0s"
+    for unit, length, limits, small_unit, small_length in _UNITS:
+        if total < limits[1] * length:
+            small_count = total % length // small_length
+            large = f"{total // length}{unit}"
+            return f"{large}{small_count}{small_unit}" if small_count and total < limits[0] * length else large
+    return f"{total // _YEAR}y"
 
 
 _DAY, _YEAR = 86400, 365 * 86400
@@ -34,7 +34,9 @@ _UNITS = (
     ("d", _DAY, (8, 730), "h", 3600),
     ("y", _YEAR, (8, 8), "d", _DAY),
 )
-"""Unit, its length, up to how many of it the smaller unit is told too, and up to how many it is used at all."""
+"""(unit, its seconds, (up to how many of it the smaller unit is added, up to how many it is used), smaller unit, its
+seconds).
+"""
 
 
 def age(text: object, now: float) -> str:

@@ -1,239 +1,30 @@
-"""What ``kubectl get`` shows of the kinds that are built in: their columns, and the cells of an object."""
+"""The columns of ``kubectl get`` for built-in kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from csm_emulator.services.kubernetes.kinds.kinds import Column, Json
-from csm_emulator.services.kubernetes.reads.ages import age, duration, moment_of
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Column
+from csm_emulator.services.kubernetes.reads import cells
 
 Cells = Callable[[Json, float], list[Json]]
+"""(object, now) → the cells of its row."""
 NAME, AGE = Column("Name", format="name"), Column("Age")
-NONE = "<none>"
-_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
 def wide(name: str) -> Column:
     return Column(name, priority=1)
 
 
-def _created(value: Json, now: float) -> str:
-    return age(value["metadata"].get("creationTimestamp"), now)
-
-
-def _pairs(labels: Json) -> str:
-    return ",".join(f"{name}={value}" for name, value in sorted((labels or {}).items())) or NONE
-
-
-def plain(value: Json, now: float) -> list[Json]:
-    return [value["metadata"]["name"], _created(value, now)]
-
-
-def _pod(value: Json, now: float) -> list[Json]:
-    status, spec = value["status"], value["spec"]
-    main = status.get("containerStatuses", [])
-    ready = sum(1 for each in main if each["ready"])
-    restarts = sum(each["restartCount"] for each in main)
-    return [
-        value["metadata"]["name"],
-        f"{ready}/{len(spec['containers'])}",
-        pod_reason(value),
-        restarts,
-        _created(value, now),
-        status.get("podIP") or NONE,
-        spec.get("nodeName") or NONE,
-        NONE,
-        NONE,
-    ]
-
-
-def pod_reason(value: Json) -> str:
-    """The word in the column STATUS, as the printer of 1.32 finds it."""
-    status = value["status"]
-    if value["metadata"].get("deletionTimestamp") and status["phase"] not in ("Failed", "Succeeded"):
-        return "Terminating"
-    begun = status.get("initContainerStatuses", [])
-    for number, each in enumerate(begun):
-        ended = each["state"].get("terminated")
-        if ended and ended["exitCode"] == 0:
-            continue
-        return f"Init:{_word(ended)}" if ended else f"Init:{number}/{len(begun)}"
-    return _main_reason(status)
-
-
-def _main_reason(status: Json) -> str:
-    """The first container that waits or has ended says it; one that runs beside it counts when all went well."""
-    reason = str(status.get("reason") or status["phase"])
-    for each in reversed(status.get("containerStatuses", [])):
-        waiting, ended = each["state"].get("waiting"), each["state"].get("terminated")
-        if waiting:
-            reason = waiting.get("reason") or reason
-        elif ended:
-            reason = _word(ended)
-    running = any(each["ready"] and "running" in each["state"] for each in status.get("containerStatuses", []))
-    if reason != "Completed" or not running:
-        return reason
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status["conditions"])
-    return "Running" if ready else "NotReady"
-
-
-def _word(ended: Json) -> str:
-    return str(ended.get("reason") or f"ExitCode:{ended['exitCode']}")
-
-
-def _config_map(value: Json, now: float) -> list[Json]:
-    count = len(value.get("data") or {}) + len(value.get("binaryData") or {})
-    return [value["metadata"]["name"], count, _created(value, now)]
-
-
-def _secret(value: Json, now: float) -> list[Json]:
-    return [value["metadata"]["name"], value.get("type", ""), len(value.get("data") or {}), _created(value, now)]
-
-
-def _namespace(value: Json, now: float) -> list[Json]:
-    return [value["metadata"]["name"], (value.get("status") or {}).get("phase", ""), _created(value, now)]
-
-
-def _node(value: Json, now: float) -> list[Json]:
-    status, labels = value.get("status") or {}, value["metadata"].get("labels") or {}
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ()))
-    state = ("Ready" if ready else "NotReady") + (",SchedulingDisabled" if value["spec"].get("unschedulable") else "")
-    prefix = "node-role.kubernetes.io/"
-    roles = ",".join(sorted(name.removeprefix(prefix) for name in labels if name.startswith(prefix)))
-    info = status.get("nodeInfo") or {}
-    addresses = {each["type"]: each["address"] for each in status.get("addresses", ())}
-    return [
-        value["metadata"]["name"],
-        state,
-        roles or NONE,
-        _created(value, now),
-        info.get("kubeletVersion", ""),
-        addresses.get("InternalIP", NONE),
-        addresses.get("ExternalIP", NONE),
-        info.get("osImage", ""),
-        info.get("kernelVersion", ""),
-        info.get("containerRuntimeVersion", ""),
-    ]
-
-
-def _service(value: Json, now: float) -> list[Json]:
-    spec = value.get("spec") or {}
-    ports = ",".join(f"{each.get('port')}/{each.get('protocol', 'TCP')}" for each in spec.get("ports") or ())
-    return [
-        value["metadata"]["name"],
-        spec.get("type", "ClusterIP"),
-        spec.get("clusterIP", NONE),
-        ",".join(spec.get("externalIPs") or ()) or NONE,
-        ports or NONE,
-        _created(value, now),
-        _pairs(spec.get("selector")),
-    ]
-
-
-def _containers(value: Json) -> tuple[str, str]:
-    template = ((value.get("spec") or {}).get("template") or {}).get("spec") or {}
-    listed = template.get("containers") or []
-    return ",".join(each.get("name", "") for each in listed), ",".join(each.get("image", "") for each in listed)
-
-
-def _deployment(value: Json, now: float) -> list[Json]:
-    spec, status = value.get("spec") or {}, value.get("status") or {}
-    return [
-        value["metadata"]["name"],
-        f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 1)}",
-        status.get("updatedReplicas", 0),
-        status.get("availableReplicas", 0),
-        _created(value, now),
-        *_containers(value),
-        _pairs((spec.get("selector") or {}).get("matchLabels")),
-    ]
-
-
-def _stateful_set(value: Json, now: float) -> list[Json]:
-    spec, status = value.get("spec") or {}, value.get("status") or {}
-    ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 1)}"
-    return [value["metadata"]["name"], ready, _created(value, now), *_containers(value)]
-
-
-def _replica_set(value: Json, now: float) -> list[Json]:
-    spec, status = value.get("spec") or {}, value.get("status") or {}
-    return [
-        value["metadata"]["name"],
-        spec.get("replicas", 0),
-        status.get("replicas", 0),
-        status.get("readyReplicas", 0),
-        _created(value, now),
-        *_containers(value),
-        _pairs((spec.get("selector") or {}).get("matchLabels")),
-    ]
-
-
-def _job(value: Json, now: float) -> list[Json]:
-    status = value.get("status") or {}
-    began, ended = status.get("startTime"), status.get("completionTime")
-    took = duration((moment_of(ended) if ended else now) - moment_of(began)) if began else ""
-    state = next((each["type"] for each in status.get("conditions") or () if each["status"] == "True"), "Running")
-    done = f"{status.get('succeeded', 0)}/{value['spec'].get('completions', 1)}"
-    return [value["metadata"]["name"], state, done, took, _created(value, now), *_containers(value)]
-
-
-def _cron_job(value: Json, now: float) -> list[Json]:
-    spec, status = value.get("spec") or {}, value.get("status") or {}
-    last = status.get("lastScheduleTime")
-    job = {"spec": (spec.get("jobTemplate") or {}).get("spec") or {}}
-    return [
-        value["metadata"]["name"],
-        spec.get("schedule", ""),
-        spec.get("timeZone") or NONE,
-        "True" if spec.get("suspend") else "False",
-        len(status.get("active") or ()),
-        age(last, now) if last else NONE,
-        _created(value, now),
-        *_containers(job),
-        _pairs((job["spec"].get("selector") or {}).get("matchLabels")),
-    ]
-
-
-def _claim(value: Json, now: float) -> list[Json]:
-    spec, status = value.get("spec") or {}, value.get("status") or {}
-    modes = ",".join(_MODES.get(mode, mode) for mode in status.get("accessModes") or ())
-    return [
-        value["metadata"]["name"],
-        "Terminating" if value["metadata"].get("deletionTimestamp") else status.get("phase", ""),
-        spec.get("volumeName", ""),
-        (status.get("capacity") or {}).get("storage", ""),
-        modes,
-        spec.get("storageClassName", ""),
-        "<unset>",
-        _created(value, now),
-        spec.get("volumeMode", ""),
-    ]
-
-
-def _event(value: Json, now: float) -> list[Json]:
-    about = value.get("involvedObject") or {}
-    shown = f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
-    seen = value.get("lastTimestamp") or value.get("eventTime") or value["metadata"].get("creationTimestamp")
-    said = str(value.get("message") or "").strip()
-    return [age(seen, now), value.get("type", ""), value.get("reason", ""), shown, said, value["metadata"]["name"]]
-
-
-def _account(value: Json, now: float) -> list[Json]:
-    return [value["metadata"]["name"], len(value.get("secrets") or ()), _created(value, now)]
-
-
-def _definition(value: Json, _: float) -> list[Json]:
-    return [value["metadata"]["name"], value["metadata"].get("creationTimestamp", "")]
-
-
-def _columns(*names: str, wide_ones: Iterable[str] = ()) -> tuple[Column, ...]:
+def _columns(*names: str, wide_names: Iterable[str] = ()) -> tuple[Column, ...]:
     numbers = ("Active", "Restarts", "Data", "Up-to-date", "Available", "Desired", "Current", "Secrets")
-    known = {"Name": NAME, "Age": AGE}
-    shown = [known.get(name, Column(name, "integer" if name in numbers else "string")) for name in names]
-    return (*shown, *(wide(name) for name in wide_ones))
+    standard = {"Name": NAME, "Age": AGE}
+    columns = [standard.get(name, Column(name, "integer" if name in numbers else "string")) for name in names]
+    return (*columns, *(wide(name) for name in wide_names))
 
 
-_MADE_OF = ("Containers", "Images")
+_CONTAINERS_AND_IMAGES = ("Containers", "Images")
 BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
     "/pods": (
         _columns(
@@ -242,13 +33,13 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "Status",
             "Restarts",
             "Age",
-            wide_ones=("IP", "Node", "Nominated Node", "Readiness Gates"),
+            wide_names=("IP", "Node", "Nominated Node", "Readiness Gates"),
         ),
-        _pod,
+        cells.pod_cells,
     ),
-    "/configmaps": (_columns("Name", "Data", "Age"), _config_map),
-    "/secrets": (_columns("Name", "Type", "Data", "Age"), _secret),
-    "/namespaces": (_columns("Name", "Status", "Age"), _namespace),
+    "/configmaps": (_columns("Name", "Data", "Age"), cells.config_map_cells),
+    "/secrets": (_columns("Name", "Type", "Data", "Age"), cells.secret_cells),
+    "/namespaces": (_columns("Name", "Status", "Age"), cells.namespace_cells),
     "/nodes": (
         _columns(
             "Name",
@@ -256,13 +47,13 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "Roles",
             "Age",
             "Version",
-            wide_ones=("Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"),
+            wide_names=("Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"),
         ),
-        _node,
+        cells.node_cells,
     ),
     "/services": (
-        _columns("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", wide_ones=("Selector",)),
-        _service,
+        _columns("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", wide_names=("Selector",)),
+        cells.service_cells,
     ),
     "/persistentvolumeclaims": (
         _columns(
@@ -274,22 +65,28 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "StorageClass",
             "VolumeAttributesClass",
             "Age",
-            wide_ones=("VolumeMode",),
+            wide_names=("VolumeMode",),
         ),
-        _claim,
+        cells.volume_claim_cells,
     ),
-    "/serviceaccounts": (_columns("Name", "Secrets", "Age"), _account),
-    "/events": (_columns("Last Seen", "Type", "Reason", "Object", "Message", wide_ones=("Name",)), _event),
+    "/serviceaccounts": (_columns("Name", "Secrets", "Age"), cells.account_cells),
+    "/events": (_columns("Last Seen", "Type", "Reason", "Object", "Message", wide_names=("Name",)), cells.event_cells),
     "apps/deployments": (
-        _columns("Name", "Ready", "Up-to-date", "Available", "Age", wide_ones=(*_MADE_OF, "Selector")),
-        _deployment,
+        _columns("Name", "Ready", "Up-to-date", "Available", "Age", wide_names=(*_CONTAINERS_AND_IMAGES, "Selector")),
+        cells.deployment_cells,
     ),
-    "apps/statefulsets": (_columns("Name", "Ready", "Age", wide_ones=_MADE_OF), _stateful_set),
+    "apps/statefulsets": (
+        _columns("Name", "Ready", "Age", wide_names=_CONTAINERS_AND_IMAGES),
+        cells.stateful_set_cells,
+    ),
     "apps/replicasets": (
-        _columns("Name", "Desired", "Current", "Ready", "Age", wide_ones=(*_MADE_OF, "Selector")),
-        _replica_set,
+        _columns("Name", "Desired", "Current", "Ready", "Age", wide_names=(*_CONTAINERS_AND_IMAGES, "Selector")),
+        cells.replica_set_cells,
     ),
-    "batch/jobs": (_columns("Name", "Status", "Completions", "Duration", "Age", wide_ones=_MADE_OF), _job),
+    "batch/jobs": (
+        _columns("Name", "Status", "Completions", "Duration", "Age", wide_names=_CONTAINERS_AND_IMAGES),
+        cells.job_cells,
+    ),
     "batch/cronjobs": (
         _columns(
             "Name",
@@ -299,9 +96,9 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "Active",
             "Last Schedule",
             "Age",
-            wide_ones=(*_MADE_OF, "Selector"),
+            wide_names=(*_CONTAINERS_AND_IMAGES, "Selector"),
         ),
-        _cron_job,
+        cells.cron_job_cells,
     ),
-    "apiextensions.k8s.io/customresourcedefinitions": (_columns("Name", "Created At"), _definition),
+    "apiextensions.k8s.io/customresourcedefinitions": (_columns("Name", "Created At"), cells.crd_cells),
 }

@@ -1,13 +1,14 @@
-"""What the API server says of itself: version, health, groups, resources."""
+"""Discovery: version, health, API groups, resources."""
 
 from __future__ import annotations
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
 from csm_emulator.transport.call import Call, Reply, json_reply, text_reply
 
 VERSION = "v1.32.5"
-"""Of CSM 1.7."""
+"""The Kubernetes version of CSM 1.7."""
 _OTHER_KINDS: dict[str, Json] = {
     "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
     "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
@@ -30,7 +31,7 @@ class Discovery:
         self._registry = registry
 
     def open_to_all(self, call: Call) -> Reply | None:
-        """What needs no identity; None for everything else."""
+        """The reply to paths that need no authentication; None for other paths."""
         if call.method not in ("GET", "HEAD"):
             return None
         if call.path == "/version":
@@ -40,19 +41,19 @@ class Discovery:
         return None
 
     def answer(self, call: Call) -> Reply | None:
-        """None for a path that is not about discovery."""
+        """None for a path that is not part of discovery."""
         segments = [segment for segment in call.path.split("/") if segment]
         if call.method not in ("GET", "HEAD"):
             return None
-        told = self._told(call, segments)
-        return None if told is None else json_reply(told)
+        document = self._document(call, segments)
+        return None if document is None else json_reply(document)
 
-    def _told(self, call: Call, segments: list[str]) -> Json:
+    def _document(self, call: Call, segments: list[str]) -> Json:
         if not segments:
             return {"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/readyz", "/version"]}
         if segments[0] == "api" and len(segments) <= 2:
-            known = {"": _core_versions(call), "v1": self._resources("", "v1")}
-            return known.get("".join(segments[1:]))
+            versions = {"": _core_versions(call), "v1": self._resources("", "v1")}
+            return versions.get("".join(segments[1:]))
         if segments == ["apis"]:
             groups = [self._group(name) for name in self._groups()]
             return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
@@ -71,7 +72,7 @@ class Discovery:
         return [*dict.fromkeys(kind.group for kind in self._registry.kinds() if kind.group), _REVIEWS]
 
     def _versions(self, group: str) -> list[str]:
-        """The newest, or the one that is kept, first."""
+        """The versions of a group, the newest first."""
         if group == _REVIEWS:
             return ["v1"]
         return sorted({kind.version for kind in self._registry.kinds() if kind.group == group}, reverse=True)
@@ -81,14 +82,16 @@ class Discovery:
         return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
     def _resources(self, group: str, version: str) -> Json:
-        listed: list[Json] = []
+        resources: list[Json] = []
         if group == _REVIEWS:
-            listed.append(_entry("selfsubjectaccessreviews", "SelfSubjectAccessReview", ["create"], namespaced=False))
+            resources.append(
+                _entry("selfsubjectaccessreviews", "SelfSubjectAccessReview", ["create"], namespaced=False)
+            )
         for kind in self._registry.kinds():
             if (kind.group, kind.version) == (group, version):
-                listed += [_resource(kind), *(_subresource(kind, name) for name in kind.subresources)]
-        whole = f"{group}/{version}" if group else version
-        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": whole, "resources": listed}
+                resources += [_resource(kind), *(_subresource(kind, name) for name in kind.subresources)]
+        group_version = f"{group}/{version}" if group else version
+        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}
 
 
 def _entry(name: str, kind: str, verbs: list[str], *, namespaced: bool) -> Json:
@@ -96,25 +99,25 @@ def _entry(name: str, kind: str, verbs: list[str], *, namespaced: bool) -> Json:
 
 
 def _resource(kind: Kind) -> Json:
-    told = _entry(kind.plural, kind.kind, list(kind.verbs), namespaced=kind.namespaced)
-    told["singularName"] = kind.one
-    if kind.short:
-        told["shortNames"] = list(kind.short)
+    entry = _entry(kind.plural, kind.kind, list(kind.verbs), namespaced=kind.namespaced)
+    entry["singularName"] = kind.singular_name
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
     if kind.categories:
-        told["categories"] = list(kind.categories)
-    return told
+        entry["categories"] = list(kind.categories)
+    return entry
 
 
 def _subresource(kind: Kind, name: str) -> Json:
     verbs = list(_SUBRESOURCE_VERBS.get(name, ("get", "patch", "update")))
-    told = _entry(f"{kind.plural}/{name}", kind.kind, verbs, namespaced=kind.namespaced)
-    return {**told, **_OTHER_KINDS.get(name, {})}
+    entry = _entry(f"{kind.plural}/{name}", kind.kind, verbs, namespaced=kind.namespaced)
+    return {**entry, **_OTHER_KINDS.get(name, {})}
 
 
 def _core_versions(call: Call) -> Json:
     host = call.base.partition("://")[2] or "localhost"
-    where = [{"clientCIDR": "0.0.0.0/0", "serverAddress": host}]
-    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": where}
+    addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": host}]
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses}
 
 
 def _version() -> Json:

@@ -1,6 +1,6 @@
-"""The description of the custom resources as Swagger 2: kubectl checks against it what it is to apply, and explains it.
+"""The custom resources as Swagger 2: kubectl uses it to validate manifests and for ``kubectl explain``.
 
-Kinds that are built in are left out: a client does not check what it finds no description of.
+Built-in kinds are left out: a client does not validate kinds without a description.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
 from csm_emulator.services.kubernetes.reads.discovery import VERSION
 from csm_emulator.services.kubernetes.reads.openapi_protobuf import document
 from csm_emulator.transport.call import Call, Reply, json_reply
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""Clients ask for it with an @ before the version, which no media type may have."""
+"""Clients ask for it with an @ before the version, which is not allowed in a media type."""
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _TEXT: Json = {"type": "string"}
 _TEXTS: Json = {"type": "object", "additionalProperties": _TEXT}
@@ -59,25 +60,25 @@ class OpenApi:
 def _definitions(kinds: Iterable[Kind]) -> Iterator[tuple[str, Json]]:
     for kind in kinds:
         name = ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
-        told = _described(kind.schema)
+        definition = _swagger_schema(kind.schema)
         meta = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"$ref": f"#/definitions/{_META}"}}
-        own = {"group": kind.group, "kind": kind.kind, "version": kind.version}
-        told["properties"] = {**told.get("properties", {}), **meta}
-        yield name, {**told, "x-kubernetes-group-version-kind": [own]}
+        group_version_kind = {"group": kind.group, "kind": kind.kind, "version": kind.version}
+        definition["properties"] = {**definition.get("properties", {}), **meta}
+        yield name, {**definition, "x-kubernetes-group-version-kind": [group_version_kind]}
 
 
-def _described(schema: Json) -> Json:
-    """Without what Swagger 2 does not know; where anything goes, nothing is said."""
+def _swagger_schema(schema: Json) -> Json:
+    """The schema without the keywords that Swagger 2 lacks; empty where any value is allowed."""
     if not isinstance(schema, dict):
         return {}
     if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("nullable"):
         return {"type": "object"} if schema.get("type") == "object" and not schema.get("nullable") else {}
-    told = {name: value for name, value in schema.items() if name not in _DROPPED}
+    description = {name: value for name, value in schema.items() if name not in _DROPPED}
     if isinstance(schema.get("properties"), dict):
-        told["properties"] = {name: _described(value) for name, value in schema["properties"].items()}
+        description["properties"] = {name: _swagger_schema(value) for name, value in schema["properties"].items()}
     for name in ("items", "additionalProperties"):
         if isinstance(schema.get(name), dict):
-            told[name] = _described(schema[name])
+            description[name] = _swagger_schema(schema[name])
     for name in ("oneOf", "anyOf", "allOf", "not"):
-        told.pop(name, None)
-    return json.loads(json.dumps(told))
+        description.pop(name, None)
+    return json.loads(json.dumps(description))

@@ -1,6 +1,6 @@
 """Swagger 2 in the protobuf of gnostic (``openapi.v2.Document``), which kubectl asks for.
 
-Only the fields that clients read: names and numbers are those of OpenAPIv2.proto.
+It has only the fields that clients read; names and numbers are those of OpenAPIv2.proto.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 _INFO, _PATHS, _DEFINITIONS = 2, 8, 9
 _REF, _FORMAT, _DESCRIPTION, _PATTERN, _REQUIRED, _ENUM = 1, 2, 4, 13, 19, 20
@@ -17,11 +17,11 @@ _ADDITIONAL, _TYPE, _ITEMS, _PROPERTIES, _EXTENSION = 21, 22, 23, 25, 31
 
 def document(swagger: Json) -> bytes:
     info = _text(1, swagger["info"]["title"]) + _text(2, swagger["info"]["version"])
-    definitions = b"".join(_named(name, schema) for name, schema in swagger["definitions"].items())
+    definitions = b"".join(_named_schema(name, schema) for name, schema in swagger["definitions"].items())
     return _text(1, swagger["swagger"]) + _bytes(_INFO, info) + _bytes(_PATHS, b"") + _bytes(_DEFINITIONS, definitions)
 
 
-def _named(name: str, schema: Json) -> bytes:
+def _named_schema(name: str, schema: Json) -> bytes:
     return _bytes(1, _text(1, name) + _bytes(2, _schema(schema)))
 
 
@@ -32,15 +32,15 @@ def _schema(schema: Mapping[str, Json]) -> bytes:
             parts.append(_text(number, schema[key]))
     parts += [_text(_REQUIRED, name) for name in schema.get("required") or ()]
     parts += [_bytes(_ENUM, _any(value)) for value in schema.get("enum") or ()]
-    more = schema.get("additionalProperties")
-    if isinstance(more, dict):
-        parts.append(_bytes(_ADDITIONAL, _bytes(1, _schema(more))))
+    additional = schema.get("additionalProperties")
+    if isinstance(additional, dict):
+        parts.append(_bytes(_ADDITIONAL, _bytes(1, _schema(additional))))
     if isinstance(schema.get("type"), str):
         parts.append(_bytes(_TYPE, _text(1, schema["type"])))
     if isinstance(schema.get("items"), dict):
         parts.append(_bytes(_ITEMS, _bytes(1, _schema(schema["items"]))))
     if schema.get("properties"):
-        inner = b"".join(_named(name, each) for name, each in schema["properties"].items())
+        inner = b"".join(_named_schema(name, property_schema) for name, property_schema in schema["properties"].items())
         parts.append(_bytes(_PROPERTIES, inner))
     for key, value in schema.items():
         if key.startswith("x-"):
@@ -49,7 +49,7 @@ def _schema(schema: Mapping[str, Json]) -> bytes:
 
 
 def _any(value: Json) -> bytes:
-    """As YAML, of which JSON is a part."""
+    """Encoded as YAML; JSON is valid YAML."""
     return _text(2, json.dumps(value))
 
 

@@ -1,1 +1,1 @@
-"""What the cluster holds on the first day."""
+"""The objects of the cluster on the first day."""

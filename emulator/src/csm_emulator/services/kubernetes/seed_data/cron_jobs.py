@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from csm_emulator.services.kubernetes.kinds.kinds import CRON_JOBS, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import CRON_JOBS, Kind
 from csm_emulator.services.kubernetes.pods.view import DEFAULT_IMAGE
 
 DISCOVERY = "hms-discovery"
@@ -32,8 +33,8 @@ def cron_jobs() -> Iterator[tuple[Kind, Json]]:
     for namespace, name, schedule, image, tag in _PLAIN:
         yield CRON_JOBS, _cron_job(namespace, name, schedule, image, tag)
     for namespace, name, schedule in _BACKUPS:
-        whole = f"logical-backup-{name}-postgres"
-        yield CRON_JOBS, _cron_job(namespace, whole, schedule, "postgres-operator/logical-backup", "v1.8.2")
+        job_name = f"logical-backup-{name}-postgres"
+        yield CRON_JOBS, _cron_job(namespace, job_name, schedule, "postgres-operator/logical-backup", "v1.8.2")
 
 
 def _cron_job(namespace: str, name: str, schedule: str, image: str, tag: str) -> Json:
@@ -52,11 +53,11 @@ def _cron_job(namespace: str, name: str, schedule: str, image: str, tag: str) ->
 
 
 def _discovery() -> Json:
-    """As its chart has it, and with the label on its Jobs by which docs-csm looks for them."""
-    whole = _cron_job("services", DISCOVERY, "*/3 * * * *", DISCOVERY, "1.20.0")
-    job = whole["spec"]["jobTemplate"]
+    """As in its Helm chart, plus the label on its Jobs by which docs-csm finds them."""
+    cron_job = _cron_job("services", DISCOVERY, "*/3 * * * *", DISCOVERY, "1.20.0")
+    job = cron_job["spec"]["jobTemplate"]
     labels = {"app": DISCOVERY, "cronjob-name": DISCOVERY}
     template = {**job["spec"]["template"], "metadata": {"labels": labels}}
     spec = {**job["spec"], "activeDeadlineSeconds": 300, "template": template}
     limits = {"suspend": False, "successfulJobsHistoryLimit": 10, "failedJobsHistoryLimit": 5}
-    return {**whole, "spec": {**whole["spec"], **limits, "jobTemplate": {"spec": spec}}}
+    return {**cron_job, "spec": {**cron_job["spec"], **limits, "jobTemplate": {"spec": spec}}}

@@ -1,13 +1,13 @@
-"""The ConfigMap ``cray-product-catalog``: which products are installed, with their content in VCS and IMS."""
+"""The ConfigMap ``cray-product-catalog``: the installed products, with their content in VCS and IMS."""
 
 from __future__ import annotations
 
 import yaml
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data.images import images, recipes
 from csm_emulator.seed_data.repositories import DAY, FIRST_DAY, ORGANIZATION, PRODUCTS, Product, commit_of
-from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.state.clock import rfc3339
 
 VCS = "https://api-gw-service-nmn.local/vcs"
@@ -16,7 +16,7 @@ _UAN = "uan-"
 
 
 def catalog(context: Context) -> dict[str, str]:
-    """One key for each product, YAML below it."""
+    """One key for each product; its value is YAML."""
     return {product.name: _yaml({product.version: _version(context, product)}) for product in PRODUCTS}
 
 
@@ -34,14 +34,16 @@ def _version(context: Context, product: Product) -> Json:
 
 
 def _images(context: Context, product: Product) -> Json:
-    """CSM brings the images of the first day, but for those of application nodes, which USS brings."""
+    """CSM provides the images of the first day, except those of application nodes, which USS provides."""
     if product.name not in ("csm", "uss"):
         return {}
     topology, random = context.machine.topology, context.random
     of_uss = product.name == "uss"
-    told = {one.name: {"id": one.id} for one in images(topology, random) if one.name.startswith(_UAN) == of_uss}
-    made_of = {} if of_uss else {one.name: {"id": one.id} for one in recipes(topology, random)}
-    return {name: found for name, found in (("images", told), ("recipes", made_of)) if found}
+    image_ids = {
+        image.name: {"id": image.id} for image in images(topology, random) if image.name.startswith(_UAN) == of_uss
+    }
+    recipe_ids = {} if of_uss else {image.name: {"id": image.id} for image in recipes(topology, random)}
+    return {name: ids for name, ids in (("images", image_ids), ("recipes", recipe_ids)) if ids}
 
 
 def _yaml(value: Json) -> str:

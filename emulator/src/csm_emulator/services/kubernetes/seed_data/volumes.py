@@ -1,4 +1,4 @@
-"""The claims and settings of services that keep files: those that HPE's health checks (cmsdev) ask for among them."""
+"""Volume claims and settings of services that store files, among them those that HPE's cmsdev checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import yaml
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import CLAIMS, CONFIG_MAPS, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import CLAIMS, CONFIG_MAPS, Kind
 from csm_emulator.services.kubernetes.seed_data.workloads import DATABASES
 
 _CLAIMS = (
@@ -61,7 +62,7 @@ def _claim(context: Context, namespace: str, name: str, size: str, kind: str, mo
 
 
 def _build_job() -> Json:
-    """The template from which IMS makes a Job that builds an image; ``$id`` and the like are filled in by it."""
+    """The template of the Jobs in which IMS builds images; IMS fills in ``$id`` and ``$namespace``."""
     first = [
         {"name": "fetch-recipe", "image": _UTILS, "imagePullPolicy": "IfNotPresent"},
         {"name": "build-ca-rpm", "image": _UTILS, "imagePullPolicy": "IfNotPresent"},

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from math import ceil
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.controllers.replica_sets import REVISION
-from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, SERVICES, STATEFUL_SETS, Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, SERVICES, STATEFUL_SETS, Kind
 from csm_emulator.services.kubernetes.pods.view import DEFAULT_IMAGE
 
 MOST_RIVER, MOST_MOUNTAIN = 2000, 750
-"""Consoles that one pod takes."""
+"""Consoles that one pod of console-node serves."""
 _TAGS = {
     "cray-bos": "2.45.1",
     "cray-bss": "1.33.0",
@@ -34,7 +35,7 @@ _TAGS = {
     "cray-vnid": "1.2.0",
     "gitea-vcs": "2.7.0",
 }
-_TWICE = frozenset({"cray-bos", "cray-bss", "cray-cfs-api", "cray-power-control", "cray-smd"})
+_TWO_REPLICAS = frozenset({"cray-bos", "cray-bss", "cray-cfs-api", "cray-power-control", "cray-smd"})
 _BOS_OPERATORS = (
     "actual-state-cleanup",
     "configuration",
@@ -56,7 +57,7 @@ DATABASES = (
     ("spire", "spire"),
 )
 """Postgres clusters, of three pods each."""
-_ELSEWHERE = (
+_OTHER_NAMESPACES = (
     ("hnc-system", "hnc-controller-manager", "manager", "1.1.0"),
     ("kube-system", "coredns", "coredns", "1.11.3"),
     ("slurm-operator", "slurm-operator", "slurm-operator", "2.1.2"),
@@ -66,16 +67,16 @@ _ELSEWHERE = (
 
 def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
     for name, tag in _TAGS.items():
-        yield DEPLOYMENTS, _deployment("services", name, name, tag, 2 if name in _TWICE else 1)
+        yield DEPLOYMENTS, _deployment("services", name, name, tag, 2 if name in _TWO_REPLICAS else 1)
         yield SERVICES, _service(context, "services", name)
     for name in _BOS_OPERATORS:
-        whole = f"cray-bos-operator-{name}"
-        yield DEPLOYMENTS, _deployment("services", whole, whole, _TAGS["cray-bos"], 1)
+        full_name = f"cray-bos-operator-{name}"
+        yield DEPLOYMENTS, _deployment("services", full_name, full_name, _TAGS["cray-bos"], 1)
     for arch in ("aarch64", "x86-64"):
         yield DEPLOYMENTS, _deployment("services", f"cray-ipxe-{arch}", "cray-ipxe", "1.14.1", 1)
     yield SERVICES, _service(context, "services", "cray-tftp-hmn")
     yield DEPLOYMENTS, _tapms()
-    for namespace, name, container, tag in _ELSEWHERE:
+    for namespace, name, container, tag in _OTHER_NAMESPACES:
         yield DEPLOYMENTS, _deployment(namespace, name, container, tag, 1)
     sets = (
         ("services", "cray-console-node", "cray-console-node", "2.5.0", console_pods(context)),
@@ -85,23 +86,23 @@ def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
         *((namespace, f"{name}-postgres", "postgres", "spilo-14", 3) for namespace, name in DATABASES),
     )
     for namespace, name, container, tag, replicas in sets:
-        whole = _workload(namespace, name, container, tag, replicas)
-        yield STATEFUL_SETS, {**whole, "spec": {**whole["spec"], "serviceName": name}}
+        full_name = _workload(namespace, name, container, tag, replicas)
+        yield STATEFUL_SETS, {**full_name, "spec": {**full_name["spec"], "serviceName": name}}
         yield SERVICES, _service(context, namespace, name)
 
 
 def console_pods(context: Context) -> int:
-    """As console-operator counts them, with one to spare."""
+    """The number of console-node pods: as console-operator computes it, plus one spare."""
     nodes = list(context.machine.parts("Node"))
     river = sum(part.hardware_class == "River" for part in nodes)
     return max(ceil(river / MOST_RIVER), ceil((len(nodes) - river) / MOST_MOUNTAIN), 1) + 1
 
 
 def _workload(namespace: str, name: str, container: str, tag: str, replicas: int) -> Json:
-    own = {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": name}
+    labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": name}
     image = f"{DEFAULT_IMAGE}{container}:{tag}"
     template = {
-        "metadata": {"labels": own},
+        "metadata": {"labels": labels},
         "spec": {
             "containers": [{"name": container, "image": image, "imagePullPolicy": "IfNotPresent", "resources": {}}],
             "restartPolicy": "Always",
@@ -109,22 +110,22 @@ def _workload(namespace: str, name: str, container: str, tag: str, replicas: int
         },
     }
     return {
-        "metadata": {"name": name, "namespace": namespace, "labels": own},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": own}, "template": template},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
     }
 
 
 def _deployment(namespace: str, name: str, container: str, tag: str, replicas: int) -> Json:
-    whole = _workload(namespace, name, container, tag, replicas)
-    return {**whole, "metadata": {**whole["metadata"], "annotations": {REVISION: "1"}}}
+    workload = _workload(namespace, name, container, tag, replicas)
+    return {**workload, "metadata": {**workload["metadata"], "annotations": {REVISION: "1"}}}
 
 
 def _tapms() -> Json:
-    """Its webhook finds the pod by a label of its own."""
-    whole = _deployment("tapms-operator", "cray-tapms-operator", "cray-tapms-operator", "v1.9.1", 1)
-    template = whole["spec"]["template"]
+    """The Service of its webhook selects the pod by a label of its own."""
+    deployment = _deployment("tapms-operator", "cray-tapms-operator", "cray-tapms-operator", "v1.9.1", 1)
+    template = deployment["spec"]["template"]
     labels = {**template["metadata"]["labels"], "hpe-operator": "cray-tapms"}
-    return {**whole, "spec": {**whole["spec"], "template": {**template, "metadata": {"labels": labels}}}}
+    return {**deployment, "spec": {**deployment["spec"], "template": {**template, "metadata": {"labels": labels}}}}
 
 
 def _service(context: Context, namespace: str, name: str) -> Json:

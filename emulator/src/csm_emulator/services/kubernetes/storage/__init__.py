@@ -1,1 +1,1 @@
-"""Objects and their history, as etcd keeps them."""
+"""Storage of objects and their history, as in etcd."""

@@ -1,4 +1,4 @@
-"""Events: what the cluster says of its objects. They are kept for an hour, and not without end."""
+"""Events about objects. They are stored for an hour, and at most ``MOST_EVENTS`` of them."""
 
 from __future__ import annotations
 
@@ -6,68 +6,69 @@ from collections import deque
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import EVENTS, Json
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import EVENTS
 from csm_emulator.services.kubernetes.reads.ages import moment_of
-from csm_emulator.services.kubernetes.storage.objects import Kept, Objects
-from csm_emulator.services.kubernetes.storage.table import Store
+from csm_emulator.services.kubernetes.storage.object_store import ObjectStore
+from csm_emulator.services.kubernetes.storage.objects import Objects, StoreSource
 
-KEPT_FOR = 3600.0
-"""As ``--event-ttl`` of the API server says where nobody says anything else."""
-MOST = 1000
+RETENTION = 3600.0
+"""Seconds: the default of the API server's ``--event-ttl``."""
+MOST_EVENTS = 1000
 _NANO = 10**9
 NORMAL, WARNING = "Normal", "Warning"
 
 
 class Events:
-    """A source of objects."""
+    """The source of Event objects."""
 
-    def __init__(self, context: Context, store: Store) -> None:
+    def __init__(self, context: Context, store: ObjectStore) -> None:
         self._clock = context.clock
-        self._kept = Kept(store, EVENTS.place)
-        metas = [each["metadata"] for each in store.list(EVENTS.place)]
+        self._source = StoreSource(store, EVENTS.place)
+        metas = [event["metadata"] for event in store.list(EVENTS.place)]
         self._order = deque(
             (moment_of(meta["creationTimestamp"]), meta["namespace"], meta["name"])
             for meta in sorted(metas, key=lambda meta: int(meta["resourceVersion"]))
         )
 
     def get(self, namespace: str, name: str) -> Json:
-        self._forget()
-        return self._kept.get(namespace, name)
+        self._drop_old()
+        return self._source.get(namespace, name)
 
     def list(self, namespace: str) -> list[Json]:
-        self._forget()
-        return self._kept.list(namespace)
+        self._drop_old()
+        return self._source.list(namespace)
 
     def put(self, value: Json) -> Json:
         meta = value["metadata"]
-        if self._kept.get(meta["namespace"], meta["name"]) is None:
+        if self._source.get(meta["namespace"], meta["name"]) is None:
             self._order.append((self._clock.now(), meta["namespace"], meta["name"]))
-        kept = self._kept.put(value)
-        self._forget()
-        return kept
+        result = self._source.put(value)
+        self._drop_old()
+        return result
 
     def remove(self, namespace: str, name: str) -> Json:
-        return self._kept.remove(namespace, name)
+        return self._source.remove(namespace, name)
 
-    def _forget(self) -> None:
-        oldest = self._clock.now() - KEPT_FOR
-        while self._order and (len(self._order) > MOST or self._order[0][0] < oldest):
+    def _drop_old(self) -> None:
+        oldest = self._clock.now() - RETENTION
+        while self._order and (len(self._order) > MOST_EVENTS or self._order[0][0] < oldest):
             _, namespace, name = self._order.popleft()
-            if self._kept.get(namespace, name) is not None:
-                self._kept.remove(namespace, name)
+            if self._source.get(namespace, name) is not None:
+                self._source.remove(namespace, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
-    """Who says something: a controller, or the kubelet of a node."""
+class EventRecorder:
+    """Records events of one component: a controller, or the kubelet of a node."""
 
     objects: Objects
     component: str
 
-    def tell(self, about: Json, reason: str, message: str, kind: str = NORMAL, host: str = "") -> None:
-        """``about`` is the ``involvedObject``."""
+    def record(self, involved_object: Json, reason: str, message: str, kind: str = NORMAL, host: str = "") -> None:
+        """Record an event about this object."""
         now = self.objects.now()
-        # Names go up with time, as those of Kubernetes' own recorder, and so a list is in the order of what happened.
+        # Names increase with time, as with Kubernetes' own recorder, and so a list is in the order of time.
         tail = int(self.objects.context.clock.now()) * _NANO + self.objects.store.version % _NANO
         source = {"component": self.component, **({"host": host} if host else {})}
         self.objects.create(
@@ -75,8 +76,8 @@ class Teller:
             {
                 "kind": "Event",
                 "apiVersion": "v1",
-                "metadata": {"name": f"{about['name']}.{tail:x}", "namespace": about["namespace"]},
-                "involvedObject": about,
+                "metadata": {"name": f"{involved_object['name']}.{tail:x}", "namespace": involved_object["namespace"]},
+                "involvedObject": involved_object,
                 "reason": reason,
                 "message": message,
                 "source": source,

@@ -1,4 +1,4 @@
-"""What changed lately, for those who watch. A watcher keeps only how far it has read."""
+"""Recent changes, for watches. A watcher stores only the version up to which it has read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
-KEPT = 4096
-"""So many changes can be watched from; who is further behind lists anew."""
+MOST_CHANGES = 4096
+"""The history keeps at least this many changes; a watcher that is further behind must list again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class Change:
     type: str
     """ADDED, MODIFIED or DELETED."""
     object: Json
-    before: Json
-    """None when it was added."""
+    previous: Json
+    """The object before the change; None when it was added."""
 
 
 class History:
@@ -28,13 +28,13 @@ class History:
         self._changes: list[Change] = []
         self._versions: list[int] = []
         self.oldest = version
-        """Everything after this version is known."""
+        """The history holds all changes after this version."""
 
     def add(self, change: Change) -> None:
         self._changes.append(change)
         self._versions.append(change.version)
-        if len(self._changes) > 2 * KEPT:
-            surplus = len(self._changes) - KEPT
+        if len(self._changes) > 2 * MOST_CHANGES:
+            surplus = len(self._changes) - MOST_CHANGES
             self.oldest = self._versions[surplus - 1]
             del self._changes[:surplus], self._versions[:surplus]
 

@@ -1,4 +1,4 @@
-"""All objects, wherever they are kept, and who hears when one changes."""
+"""All objects, from all sources, and the listeners for their changes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Callable
 from typing import Protocol
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, PODS, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, PODS, Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
-from csm_emulator.services.kubernetes.storage.table import Store
+from csm_emulator.services.kubernetes.storage.object_store import ObjectStore
 from csm_emulator.state.clock import rfc3339
 
 Listener = Callable[[Kind, Json, Json], None]
-"""(kind, before, after): None before it was made, None after it went."""
+"""(kind, previous, current): ``previous`` is None for a new object, ``current`` for a removed one."""
 
 
 class Source(Protocol):
-    """Where objects of one kind are."""
+    """The storage of the objects of one kind."""
 
     def get(self, namespace: str, name: str) -> Json: ...
 
@@ -27,10 +28,10 @@ class Source(Protocol):
     def remove(self, namespace: str, name: str) -> Json: ...
 
 
-class Kept:
-    """In the store, as nearly all are."""
+class StoreSource:
+    """Objects in the store, as of most kinds."""
 
-    def __init__(self, store: Store, place: str) -> None:
+    def __init__(self, store: ObjectStore, place: str) -> None:
         self._store = store
         self._place = place
 
@@ -48,18 +49,18 @@ class Kept:
 
 
 class Objects:
-    def __init__(self, context: Context, store: Store, registry: Registry) -> None:
+    def __init__(self, context: Context, store: ObjectStore, registry: Registry) -> None:
         self.context = context
         self.store = store
         self.registry = registry
         self.special: dict[str, Source] = {}
-        """By place, for kinds that are kept elsewhere."""
+        """By place: the sources of kinds that are not in the store."""
         self.listeners: list[Listener] = []
         self.refresh: Callable[[], None] = lambda: None
-        """Called before a client sees anything: what happens by schedule is made up for."""
+        """Called before each request: creates the scheduled Jobs that are due."""
 
     def source(self, kind: Kind) -> Source:
-        return self.special.get(kind.place) or Kept(self.store, kind.place)
+        return self.special.get(kind.place) or StoreSource(self.store, kind.place)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Json:
         return self.source(kind).get(namespace, name)
@@ -68,48 +69,48 @@ class Objects:
         return self.source(kind).list(namespace)
 
     def put(self, kind: Kind, value: Json) -> Json:
-        """What is kept. An object that is being deleted and has no finalizers any more goes."""
+        """Store the object and return it; a deleted object without finalizers is removed."""
         meta = value["metadata"]
         source = self.source(kind)
-        before = source.get(meta.get("namespace", ""), meta["name"])
-        kept = source.put(value)
-        self._tell(kind, before, kept)
-        there = source.get(meta.get("namespace", ""), meta["name"])
-        if there is None:
-            return kept
-        if self._is_done(kind, there["metadata"]):
+        previous = source.get(meta.get("namespace", ""), meta["name"])
+        result = source.put(value)
+        self._notify(kind, previous, result)
+        current = source.get(meta.get("namespace", ""), meta["name"])
+        if current is None:
+            return result
+        if self._is_done(kind, current["metadata"]):
             self.remove(kind, meta.get("namespace", ""), meta["name"])
-        return there
+        return current
 
     def _is_done(self, kind: Kind, meta: Json) -> bool:
-        """Pods go when their containers have ended, namespaces when they are empty."""
-        held = meta.get("finalizers") or kind in (NAMESPACES, PODS)
-        return bool(meta.get("deletionTimestamp")) and not held
+        """Whether a deleted object can be removed; pods wait for their containers, namespaces until they are empty."""
+        waits = meta.get("finalizers") or kind in (NAMESPACES, PODS)
+        return bool(meta.get("deletionTimestamp")) and not waits
 
     def create(self, kind: Kind, value: Json) -> Json:
-        """For what the cluster itself makes: name, namespace and content are given; nothing when it is there."""
+        """Create an object for the cluster itself; an existing one is returned unchanged."""
         meta = value["metadata"]
-        there = self.get(kind, meta.get("namespace", ""), meta["name"])
-        return there if there is not None else self.put(kind, self.new(kind, value))
+        existing = self.get(kind, meta.get("namespace", ""), meta["name"])
+        return existing if existing is not None else self.put(kind, self.new(kind, value))
 
     def new(self, kind: Kind, value: Json) -> Json:
-        """With everything that every object has."""
+        """The object with the metadata that every new object gets."""
         meta = value["metadata"]
-        made = {
+        identity = {
             "name": meta["name"],
             **({"namespace": meta["namespace"]} if meta.get("namespace") else {}),
             "uid": self.store.new_uid(kind.place, meta["name"]),
             "creationTimestamp": self.now(),
         }
-        counted = {"generation": 1} if "spec" in value else {}
-        return {**value, "metadata": {**meta, **made, **counted}}
+        generation = {"generation": 1} if "spec" in value else {}
+        return {**value, "metadata": {**meta, **identity, **generation}}
 
     def remove(self, kind: Kind, namespace: str, name: str) -> Json:
         source = self.source(kind)
-        before = source.get(namespace, name)
-        gone = source.remove(namespace, name)
-        self._tell(kind, before, None)
-        return gone
+        previous = source.get(namespace, name)
+        removed = source.remove(namespace, name)
+        self._notify(kind, previous, None)
+        return removed
 
     def namespace(self, name: str) -> Json:
         return self.store.get(NAMESPACES.place, "", name)
@@ -117,6 +118,6 @@ class Objects:
     def now(self) -> str:
         return rfc3339(self.context.clock.now(), 0)
 
-    def _tell(self, kind: Kind, before: Json, after: Json) -> None:
+    def _notify(self, kind: Kind, previous: Json, current: Json) -> None:
         for listener in self.listeners:
-            listener(kind, before, after)
+            listener(kind, previous, current)

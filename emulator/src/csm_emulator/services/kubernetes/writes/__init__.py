@@ -1,1 +1,1 @@
-"""Create, update, patch, delete, and the checks before them."""
+"""Writing: create, update, patch and delete, with validation and admission."""

@@ -1,14 +1,14 @@
-"""What the API server fills in where nobody said anything: of workloads, as far as clients ask for it."""
+"""Defaults that the API server fills in, for workloads: the fields that clients read."""
 
 from __future__ import annotations
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.kinds import (
     CRON_JOBS,
     DEPLOYMENTS,
     JOBS,
     REPLICA_SETS,
     STATEFUL_SETS,
-    Json,
     Kind,
 )
 
@@ -34,29 +34,32 @@ _OF_CRON_JOBS: Json = {
 
 
 def with_defaults(kind: Kind, value: Json) -> Json:
-    """The object, checked already, with what it left open."""
+    """The validated object with defaults for its missing fields."""
     spec = value.get("spec")
     if kind == DEPLOYMENTS:
         strategy = _strategy(spec.get("strategy"), {"maxUnavailable": "25%", "maxSurge": "25%"})
-        return {**value, "spec": {**_filled(_OF_DEPLOYMENTS, spec), "strategy": strategy}}
+        return {**value, "spec": {**_with_missing(_OF_DEPLOYMENTS, spec), "strategy": strategy}}
     if kind == STATEFUL_SETS:
         strategy = _strategy(spec.get("updateStrategy"), {"partition": 0})
-        return {**value, "spec": {**_filled(_OF_STATEFUL_SETS, spec), "updateStrategy": strategy}}
+        return {**value, "spec": {**_with_missing(_OF_STATEFUL_SETS, spec), "updateStrategy": strategy}}
     if kind == CRON_JOBS:
-        return {**value, "spec": _filled(_OF_CRON_JOBS, spec)}
+        return {**value, "spec": _with_missing(_OF_CRON_JOBS, spec)}
     if kind == JOBS:
-        return {**value, "spec": _filled(_OF_JOBS, spec)}
+        return {**value, "spec": _with_missing(_OF_JOBS, spec)}
     if kind == REPLICA_SETS:
-        return {**value, "spec": _filled({"replicas": 1}, spec)}
+        return {**value, "spec": _with_missing({"replicas": 1}, spec)}
     return value
 
 
-def _filled(defaults: Json, given: Json) -> Json:
-    return {**(given or {}), **{name: each for name, each in defaults.items() if (given or {}).get(name) is None}}
+def _with_missing(defaults: Json, fields: Json) -> Json:
+    return {
+        **(fields or {}),
+        **{name: default for name, default in defaults.items() if (fields or {}).get(name) is None},
+    }
 
 
-def _strategy(given: Json, rolling: Json) -> Json:
-    told = {**(given or {}), "type": (given or {}).get("type") or ROLLING}
-    if told["type"] == ROLLING:
-        told["rollingUpdate"] = _filled(rolling, told.get("rollingUpdate"))
-    return told
+def _strategy(strategy: Json, rolling: Json) -> Json:
+    filled_strategy = {**(strategy or {}), "type": (strategy or {}).get("type") or ROLLING}
+    if filled_strategy["type"] == ROLLING:
+        filled_strategy["rollingUpdate"] = _with_missing(rolling, filled_strategy.get("rollingUpdate"))
+    return filled_strategy

@@ -1,36 +1,36 @@
-"""Server-side apply: who owns which field. Lists count as one field each."""
+"""Server-side apply: which manager owns which field. A list counts as one field."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-Json = Any
+from csm_emulator.records import Json
+
 Path = tuple[str, ...]
 _UNOWNED = {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")}
 
 
 def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
     if isinstance(value, dict) and (value or not path):
-        for name, each in value.items():
-            yield from leaves(each, (*path, name))
+        for name, field in value.items():
+            yield from leaves(field, (*path, name))
     elif path not in _UNOWNED:
         yield path, value
 
 
 def owned_by(entry: Json) -> set[Path]:
-    """The fields that an entry of ``managedFields`` names."""
-    return set(_named(entry.get("fieldsV1") or {}))
+    """The paths in an entry of ``managedFields``."""
+    return set(_paths_of(entry.get("fieldsV1") or {}))
 
 
-def _named(fields: Json, path: Path = ()) -> Iterator[Path]:
-    """What a client wrote there may be anything."""
-    known = fields if isinstance(fields, dict) else {}
-    inner = {name: each for name, each in known.items() if name.startswith("f:")}
+def _paths_of(fields: Json, path: Path = ()) -> Iterator[Path]:
+    """The paths below ``path``; ``fields`` comes from a client and may be of any type."""
+    named_fields = fields if isinstance(fields, dict) else {}
+    inner = {name: field for name, field in named_fields.items() if name.startswith("f:")}
     if not inner and path:
         yield path
-    for name, each in inner.items():
-        yield from _named(each, (*path, name.removeprefix("f:")))
+    for name, field in inner.items():
+        yield from _paths_of(field, (*path, name.removeprefix("f:")))
 
 
 def fields_v1(paths: set[Path]) -> Json:
@@ -42,44 +42,44 @@ def fields_v1(paths: set[Path]) -> Json:
     return tree
 
 
-def clashes(live: Json, applied: Json, manager: str) -> list[tuple[str, Path]]:
-    """(other manager, field) for each field that somebody else owns with another value."""
-    wanted = dict(leaves(applied))
-    present = dict(leaves(live))
-    found = []
+def conflicts_with(live: Json, applied: Json, manager: str) -> list[tuple[str, Path]]:
+    """(other manager, path) for each field that another manager owns with another value."""
+    applied_leaves = dict(leaves(applied))
+    live_leaves = dict(leaves(live))
+    conflicts = []
     for entry in live["metadata"].get("managedFields") or ():
         if entry.get("manager") == manager and entry.get("operation") == "Apply":
             continue
-        found += [
+        conflicts += [
             (str(entry.get("manager")), path)
             for path in sorted(owned_by(entry))
-            if path in wanted and path in present and present[path] != wanted[path]
+            if path in applied_leaves and path in live_leaves and live_leaves[path] != applied_leaves[path]
         ]
-    return found
+    return conflicts
 
 
 def apply(live: Json, applied: Json, manager: str) -> Json:
-    """The object after it: what this manager applied before and leaves out now goes, unless others own it too."""
+    """The object after the apply; fields that only this manager owned and no longer applies are removed."""
     entries = live["metadata"].get("managedFields") or []
-    mine = set().union(*(owned_by(each) for each in entries if _is_mine(each, manager)))
-    others = set().union(*(owned_by(each) for each in entries if not _is_mine(each, manager)))
-    wanted = {path for path, _ in leaves(applied)}
+    own_paths = set().union(*(owned_by(entry) for entry in entries if _is_mine(entry, manager)))
+    other_paths = set().union(*(owned_by(entry) for entry in entries if not _is_mine(entry, manager)))
+    applied_paths = {path for path, _ in leaves(applied)}
     result = live
-    for path in mine - wanted - others:
+    for path in own_paths - applied_paths - other_paths:
         result = _without(result, path)
-    return _laid_over(result, applied)
+    return _overlay(result, applied)
 
 
-def noted(result: Json, applied: Json, manager: str, moment: str) -> Json:
-    """The same object, with what this manager owns now in its ``managedFields``."""
-    wanted = {path for path, _ in leaves(applied)}
+def with_managed_fields(result: Json, applied: Json, manager: str, moment: str) -> Json:
+    """The object with this manager's fields in its ``managedFields``."""
+    applied_paths = {path for path, _ in leaves(applied)}
     entries = []
-    for each in result["metadata"].get("managedFields") or ():
-        if _is_mine(each, manager):
+    for entry in result["metadata"].get("managedFields") or ():
+        if _is_mine(entry, manager):
             continue
-        kept = owned_by(each) - wanted if each.get("operation") != "Apply" else owned_by(each)
-        if kept:
-            entries.append({**each, "fieldsV1": fields_v1(kept)})
+        remaining = owned_by(entry) - applied_paths if entry.get("operation") != "Apply" else owned_by(entry)
+        if remaining:
+            entries.append({**entry, "fieldsV1": fields_v1(remaining)})
     entries.append(
         {
             "manager": manager,
@@ -87,7 +87,7 @@ def noted(result: Json, applied: Json, manager: str, moment: str) -> Json:
             "apiVersion": applied.get("apiVersion", ""),
             "time": moment,
             "fieldsType": "FieldsV1",
-            "fieldsV1": fields_v1(wanted),
+            "fieldsV1": fields_v1(applied_paths),
         }
     )
     return {**result, "metadata": {**result["metadata"], "managedFields": entries}}
@@ -100,11 +100,11 @@ def _is_mine(entry: Json, manager: str) -> bool:
 def _without(value: Json, path: Path) -> Json:
     if not isinstance(value, dict) or path[0] not in value:
         return value
-    rest = {name: each for name, each in value.items() if name != path[0]}
-    return rest if len(path) == 1 else {**rest, path[0]: _without(value[path[0]], path[1:])}
+    remainder = {name: field for name, field in value.items() if name != path[0]}
+    return remainder if len(path) == 1 else {**remainder, path[0]: _without(value[path[0]], path[1:])}
 
 
-def _laid_over(value: Json, applied: Json) -> Json:
+def _overlay(value: Json, applied: Json) -> Json:
     if not isinstance(value, dict) or not isinstance(applied, dict):
         return applied
-    return {**value, **{name: _laid_over(value.get(name), each) for name, each in applied.items()}}
+    return {**value, **{name: _overlay(value.get(name), field) for name, field in applied.items()}}

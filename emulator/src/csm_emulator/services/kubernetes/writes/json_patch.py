@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any
 
 from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed
 from jsonpointer import JsonPointerException, resolve_pointer
 
-Json = Any
-MOST = 10_000
+from csm_emulator.records import Json
+
+MOST_OPERATIONS = 10_000
 """Operations in one patch, as the API server allows."""
 MOST_COPIED = 3 << 20
 """Bytes that the copies of one patch may add."""
 
 
-class Unpatchable(Exception):
+class PatchError(Exception):
     """The patch does not fit to the object."""
 
 
 def apply(target: Json, patch: Json) -> Json:
-    """The patched object; raises ``Unpatchable``. ``patch`` may be anything that a client sent."""
+    """The patched object; raises ``PatchError``. ``patch`` may be anything that a client sent."""
     if not isinstance(patch, list) or not all(isinstance(operation, dict) for operation in patch):
-        raise Unpatchable("cannot unmarshal the patch into a list of operations")
-    if len(patch) > MOST:
-        raise Unpatchable(f"The allowed maximum operations in a JSON patch is {MOST}, got {len(patch)}")
+        raise PatchError("cannot unmarshal the patch into a list of operations")
+    if len(patch) > MOST_OPERATIONS:
+        raise PatchError(f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(patch)}")
     document, copied = copy.deepcopy(target), 0
     for operation in patch:
         try:
             copied += _copied(document, operation)
             if copied > MOST_COPIED:
-                raise Unpatchable(
+                raise PatchError(
                     f"the accumulated size increase of copy is {copied}, exceeding the limit {MOST_COPIED}"
                 )
             document = JsonPatch([operation]).apply(document, in_place=True)
         except (JsonPatchException, JsonPointerException) as error:
-            raise Unpatchable(_reason(operation, error)) from error
+            raise PatchError(_reason(operation, error)) from error
     return document
 
 

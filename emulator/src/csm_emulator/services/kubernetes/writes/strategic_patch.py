@@ -1,10 +1,9 @@
-"""Strategic merge patch: a merge patch that knows by which key the items of a list are the same."""
+"""Strategic merge patch: a merge patch that merges lists item by item, by a key per field."""
 
 from __future__ import annotations
 
-from typing import Any
+from csm_emulator.records import Json
 
-Json = Any
 _KEYS = {
     "containers": "name",
     "initContainers": "name",
@@ -37,7 +36,7 @@ def merge(target: Json, patch: Json) -> Json:
     for name, value in patch.items():
         if name.startswith(_DELETE_FROM) and isinstance(value, list):
             field = name.removeprefix(_DELETE_FROM)
-            merged[field] = [each for each in merged.get(field) or () if each not in value]
+            merged[field] = [item for item in merged.get(field) or () if item not in value]
         elif not name.startswith("$"):
             _merge_field(merged, name, value)
     for name, value in patch.items():
@@ -47,39 +46,39 @@ def merge(target: Json, patch: Json) -> Json:
 
 
 def _merge_field(merged: dict[str, Json], name: str, value: Json) -> None:
-    before = merged.get(name)
+    previous = merged.get(name)
     if value is None or (isinstance(value, dict) and value.get("$patch") == "delete"):
         merged.pop(name, None)
-    elif isinstance(value, list) and isinstance(before, list):
-        merged[name] = _merge_list(name, before, value)
+    elif isinstance(value, list) and isinstance(previous, list):
+        merged[name] = _merge_list(name, previous, value)
     else:
-        merged[name] = merge(before, value) if isinstance(value, dict) else value
+        merged[name] = merge(previous, value) if isinstance(value, dict) else value
 
 
 def _key(field: str, items: list[Json]) -> str:
-    """By which the items of this list are the same; empty when the whole list is replaced."""
+    """The merge key of this list's items; empty when the whole list is replaced."""
     if field == "ports":
-        return "containerPort" if any(isinstance(each, dict) and "containerPort" in each for each in items) else "port"
+        return "containerPort" if any(isinstance(item, dict) and "containerPort" in item for item in items) else "port"
     return _KEYS.get(field, "")
 
 
-def _merge_list(field: str, before: list[Json], patch: list[Json]) -> list[Json]:
+def _merge_list(field: str, previous: list[Json], patch: list[Json]) -> list[Json]:
     if field in _PRIMITIVE:
-        return [*before, *(each for each in patch if each not in before)]
+        return [*previous, *(item for item in patch if item not in previous)]
     key = _key(field, patch)
-    dicts = all(isinstance(each, dict) for each in (*before, *patch))
-    if not key or not dicts or any(each.get("$patch") == "replace" for each in patch):
-        return [each for each in patch if not (isinstance(each, dict) and each.get("$patch") == "replace")]
-    merged = list(before)
-    for each in patch:
-        place = next((n for n, old in enumerate(merged) if old.get(key) == each.get(key)), None)
-        if each.get("$patch") == "delete":
+    dicts = all(isinstance(item, dict) for item in (*previous, *patch))
+    if not key or not dicts or any(item.get("$patch") == "replace" for item in patch):
+        return [item for item in patch if not (isinstance(item, dict) and item.get("$patch") == "replace")]
+    merged = list(previous)
+    for item in patch:
+        place = next((n for n, old in enumerate(merged) if old.get(key) == item.get(key)), None)
+        if item.get("$patch") == "delete":
             if place is not None:
                 del merged[place]
         elif place is None:
-            merged.append({name: value for name, value in each.items() if not name.startswith("$")})
+            merged.append({name: value for name, value in item.items() if not name.startswith("$")})
         else:
-            merged[place] = merge(merged[place], each)
+            merged[place] = merge(merged[place], item)
     return merged
 
 
@@ -90,9 +89,9 @@ def _order(merged: dict[str, Json], field: str, order: list[Json]) -> None:
     key = _key(field, order)
 
     def place(item: Json) -> int:
-        wanted = item.get(key) if key and isinstance(item, dict) else item
-        for number, each in enumerate(order):
-            if (each.get(key) if key and isinstance(each, dict) else each) == wanted:
+        identity = item.get(key) if key and isinstance(item, dict) else item
+        for number, entry in enumerate(order):
+            if (entry.get(key) if key and isinstance(entry, dict) else entry) == identity:
                 return number
         return len(order)
 

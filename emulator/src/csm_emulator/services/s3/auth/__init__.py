@@ -1,1 +1,1 @@
-"""Who asks S3, and what that caller may do."""
+"""Authentication and permissions of S3 callers."""

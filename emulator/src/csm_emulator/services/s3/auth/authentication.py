@@ -1,4 +1,4 @@
-"""Who asks: the site's own keys, a session's of STS, or nobody in particular."""
+"""Authentication: with the site's keys, with the keys of an STS session, or anonymous."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from csm_emulator.seed_data import session_keys
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.s3.auth import signature_v2
-from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.requests import Asked
+from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.sigv4 import ALGORITHM, UNSIGNED, Request, moment_of, sign
@@ -26,36 +26,36 @@ _UNKNOWN = "The authorization mechanism you have provided is not supported. Plea
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
-    """What the chunks of a body are signed on from."""
+class SigningContext:
+    """The values from which the signatures of a body's chunks are computed."""
 
     secret: str
-    when: str
+    date: str
     scope: str
     signature: str
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What a request says of who signed it."""
+class SignatureClaim:
+    """The signature in a request, and what it claims."""
 
     access: str
     scope: str
     signed: tuple[str, ...]
     signature: str
-    when: str
+    date: str
     token: str
     payload: str
     expires: int | None = None
-    """Of a URL that was signed beforehand."""
+    """Seconds that a presigned URL is valid."""
 
 
-class Door:
-    """Virtual and real time differ, and both count here.
+class Authenticator:
+    """Checks signatures, by virtual and by real time.
 
-    Clients sign by the clock on their wall. BSS signs URLs by the machine's time, as everything inside does, and nodes
-    use them by it. So a signature is good when it is by one of the two clocks; one that is too old by both is not. A
-    session of STS lives by the wall, as its Expiration is for the client to look at.
+    Clients sign with real time. BSS and the other services sign URLs with the machine's virtual time, and nodes use
+    them in virtual time. So a signature is valid when it is valid by one of the two clocks. A session of STS expires
+    in real time, since clients compare its Expiration with their own clock.
     """
 
     def __init__(self, random: SeededRandom, clock: Clock, wall: Callable[[], float] = time.time) -> None:
@@ -64,109 +64,114 @@ class Door:
         self._clock = clock
         self._wall = wall
 
-    def admit(self, asked: Asked) -> Seal | None:
-        """None for nobody in particular; raises ``Refused`` for whoever says to be somebody and is not."""
-        old = signature_v2.claim(asked)
-        if old is not None:
-            return self._admit_old(asked, old)
-        claim = _claim(asked)
+    def authenticate(self, request: S3Request) -> SigningContext | None:
+        """None for an anonymous request; raises ``S3Error`` for an invalid signature."""
+        v2_claim = signature_v2.claim_of(request)
+        if v2_claim is not None:
+            return self._authenticate_v2(request, v2_claim)
+        claim = _claim_of(request)
         if claim is None:
             return None
         secret = self._secret(claim.access, claim.token)
         self._check_time(claim)
-        call = asked.call
-        _check_signed(call.headers, claim.signed)
+        call = request.call
+        _check_signed_headers(call.headers, claim.signed)
         query = tuple((name, value) for name, value in call.query)
-        request = Request(call.method, asked.path, query, call.headers, claim.payload)
-        made = sign(request, claim.signed, secret, claim.when, claim.scope)
-        _compare(made, claim.signature)
-        return Seal(secret, claim.when, claim.scope, claim.signature)
+        signed_request = Request(call.method, request.path, query, call.headers, claim.payload)
+        expected = sign(signed_request, claim.signed, secret, claim.date, claim.scope)
+        _compare(expected, claim.signature)
+        return SigningContext(secret, claim.date, claim.scope, claim.signature)
 
-    def _admit_old(self, asked: Asked, claim: signature_v2.Claim) -> Seal:
-        """By the wall alone: nobody inside signs so."""
+    def _authenticate_v2(self, request: S3Request, claim: signature_v2.SignatureClaim) -> SigningContext:
+        """By real time only: no service of the machine signs with version 2."""
         secret, moment, now = self._secret(claim.access, claim.token), claim.moment(), self._wall()
         if claim.is_url and now >= moment:
-            raise Refused("AccessDenied", "Request has expired")
+            raise S3Error("AccessDenied", "Request has expired")
         if not claim.is_url and abs(now - moment) > SKEW:
-            raise Refused("RequestTimeTooSkewed")
-        _compare(signature_v2.sign(asked, claim, secret), claim.signature)
-        return Seal(secret, "", "", claim.signature)
+            raise S3Error("RequestTimeTooSkewed")
+        _compare(signature_v2.sign(request, claim, secret), claim.signature)
+        return SigningContext(secret, "", "", claim.signature)
 
     def _secret(self, access: str, token: str) -> str:
         if not token:
             if access != self._own.access:
-                raise Refused("InvalidAccessKeyId")
+                raise S3Error("InvalidAccessKeyId")
             return self._own.secret
         session = session_keys.opened(self._random, token)
         if session is None or session.keys.access != access:
-            raise Refused("InvalidAccessKeyId")
+            raise S3Error("InvalidAccessKeyId")
         if self._wall() >= session.expires:
-            raise Refused("AccessDenied")
+            raise S3Error("AccessDenied")
         return session.keys.secret
 
-    def _check_time(self, claim: Claim) -> None:
+    def _check_time(self, claim: SignatureClaim) -> None:
         try:
-            made = moment_of(claim.when)
+            signed_at = moment_of(claim.date)
         except ValueError as error:
-            raise Refused("AccessDenied") from error
-        if claim.when[:8] != claim.scope[:8]:
-            raise Refused("SignatureDoesNotMatch")
-        ages = [now - made for now in (self._wall(), self._clock.now())]
+            raise S3Error("AccessDenied") from error
+        if claim.date[:8] != claim.scope[:8]:
+            raise S3Error("SignatureDoesNotMatch")
+        ages = [now - signed_at for now in (self._wall(), self._clock.now())]
         if claim.expires is None:
             if not any(abs(age) <= SKEW for age in ages):
-                raise Refused("RequestTimeTooSkewed")
+                raise S3Error("RequestTimeTooSkewed")
         elif not any(-SKEW <= age < claim.expires for age in ages):
-            raise Refused("AccessDenied", "Request has expired")
+            raise S3Error("AccessDenied", "Request has expired")
 
 
-def _check_signed(headers: Mapping[str, str], signed: Collection[str]) -> None:
-    """Whoever has a URL for one thing makes no other of it. The hash of the body is signed by itself."""
-    of_amazon = {name for name in headers if name.startswith("x-amz-")} - {"x-amz-content-sha256"}
-    if not of_amazon.union(("host",)).issubset(signed):
-        raise Refused("AccessDenied", _NOT_SIGNED)
+def _check_signed_headers(headers: Mapping[str, str], signed: Collection[str]) -> None:
+    """All ``x-amz-`` headers must be signed, so that a signed URL cannot be used for something else.
+
+    The hash of the body is part of the signature in any case.
+    """
+    amazon_headers = {name for name in headers if name.startswith("x-amz-")} - {"x-amz-content-sha256"}
+    if not amazon_headers.union(("host",)).issubset(signed):
+        raise S3Error("AccessDenied", _NOT_SIGNED)
 
 
-def _compare(made: str, said: str) -> None:
-    if not hmac.compare_digest(made.encode(), said.encode("utf-8", "replace")):
-        raise Refused("SignatureDoesNotMatch")
+def _compare(expected: str, received: str) -> None:
+    if not hmac.compare_digest(expected.encode(), received.encode("utf-8", "replace")):
+        raise S3Error("SignatureDoesNotMatch")
 
 
-def _claim(asked: Asked) -> Claim | None:
-    said = asked.header("authorization")
-    query = {name.lower(): value for name, value in asked.call.query}
-    if said.startswith(ALGORITHM):
-        return _in_headers(said, asked)
+def _claim_of(request: S3Request) -> SignatureClaim | None:
+    authorization = request.header("authorization")
+    query = {name.lower(): value for name, value in request.call.query}
+    if authorization.startswith(ALGORITHM):
+        return _claim_in_headers(authorization, request)
     if "x-amz-signature" in query or "x-amz-algorithm" in query:
-        return _in_query(query, asked)
-    if said:
-        raise Refused("InvalidRequest", _UNKNOWN)
+        return _claim_in_query(query, request)
+    if authorization:
+        raise S3Error("InvalidRequest", _UNKNOWN)
     return None
 
 
-def _in_headers(said: str, asked: Asked) -> Claim:
-    found = dict(_FIELD.findall(said))
-    if len(found) != 3:
-        raise Refused("InvalidArgument")
-    access, scope = _credential(found["Credential"])
-    when = asked.header("x-amz-date")
-    if not when:
-        raise Refused("AccessDenied")
-    payload = asked.header("x-amz-content-sha256") or hashlib.sha256(asked.call.body).hexdigest()
-    names = tuple(found["SignedHeaders"].lower().split(";"))
-    return Claim(access, scope, names, found["Signature"], when, asked.header("x-amz-security-token"), payload)
+def _claim_in_headers(authorization: str, request: S3Request) -> SignatureClaim:
+    fields = dict(_FIELD.findall(authorization))
+    if len(fields) != 3:
+        raise S3Error("InvalidArgument")
+    access, scope = _credential(fields["Credential"])
+    date = request.header("x-amz-date")
+    if not date:
+        raise S3Error("AccessDenied")
+    payload = request.header("x-amz-content-sha256") or hashlib.sha256(request.call.body).hexdigest()
+    names = tuple(fields["SignedHeaders"].lower().split(";"))
+    return SignatureClaim(
+        access, scope, names, fields["Signature"], date, request.header("x-amz-security-token"), payload
+    )
 
 
-def _in_query(query: Mapping[str, str], asked: Asked) -> Claim:
+def _claim_in_query(query: Mapping[str, str], request: S3Request) -> SignatureClaim:
     names = ("x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-signedheaders")
     if any(not query.get(name) for name in (*names, "x-amz-signature")) or query["x-amz-algorithm"] != ALGORITHM:
-        raise Refused("AccessDenied")
+        raise S3Error("AccessDenied")
     expires = query["x-amz-expires"]
     if not (expires.isascii() and expires.isdigit()) or not 0 < int(expires[:9]) <= LONGEST_URL:
-        raise Refused("AccessDenied")
+        raise S3Error("AccessDenied")
     access, scope = _credential(query["x-amz-credential"])
-    payload = query.get("x-amz-content-sha256") or asked.header("x-amz-content-sha256") or UNSIGNED
+    payload = query.get("x-amz-content-sha256") or request.header("x-amz-content-sha256") or UNSIGNED
     signed = tuple(query["x-amz-signedheaders"].lower().split(";"))
-    return Claim(
+    return SignatureClaim(
         access,
         scope,
         signed,
@@ -179,8 +184,8 @@ def _in_query(query: Mapping[str, str], asked: Asked) -> Claim:
 
 
 def _credential(text: str) -> tuple[str, str]:
-    """Access key and scope."""
+    """(access key, scope)."""
     parts = text.split("/")
     if len(parts) < 5 or parts[-1] != "aws4_request":
-        raise Refused("InvalidArgument")
+        raise S3Error("InvalidArgument")
     return "/".join(parts[:-4]), "/".join(parts[-4:])

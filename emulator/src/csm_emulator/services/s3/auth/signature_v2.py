@@ -1,4 +1,4 @@
-"""AWS signature version 2, in headers and in queries: what boto3 makes URLs with while nobody names a region.
+"""AWS signature version 2, in headers and queries: boto3 presigns URLs with it when no region is configured.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/RESTAuthentication.html has the rules.
 """
@@ -11,76 +11,82 @@ import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.requests import Asked
+from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.requests import S3Request
 
 SCHEME = "AWS "
-_OF_RESOURCE = re.compile(
+_SIGNED_PARAMETERS = re.compile(
     "accelerate|acl|cors|delete|lifecycle|location|logging|notification|partNumber|policy|replication|requestPayment"
     "|response-(?:cache-control|content-disposition|content-encoding|content-language|content-type|expires)"
     "|restore|tagging|torrent|uploadId|uploads|versionId|versioning|versions|website"
 )
-"""Of the query, what is signed."""
+"""Query parameters that the signature covers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What a request says of who signed it."""
+class SignatureClaim:
+    """The signature in a request, and what it claims."""
 
     access: str
     signature: str
     token: str
     date: str
-    """As it is signed: of a URL, until when it is good, in seconds."""
+    """The date as it was signed; of a URL, the Unix time when it expires."""
     is_url: bool
 
     def moment(self) -> float:
-        """Of the signature, or of a URL's end. Raises ``Refused``."""
+        """Unix time of the signature, or of a URL's expiry. Raises ``S3Error``."""
         try:
             return float(int(self.date[:12])) if self.is_url else parsedate_to_datetime(self.date).timestamp()
         except (ValueError, OverflowError) as error:
-            raise Refused("AccessDenied") from error
+            raise S3Error("AccessDenied") from error
 
 
-def claim(asked: Asked) -> Claim | None:
-    """Raises ``Refused`` for half of one."""
-    said, query = asked.header("authorization"), dict(asked.call.query)
-    if said.startswith(SCHEME):
-        access, colon, signature = said.removeprefix(SCHEME).strip().rpartition(":")
+def claim_of(request: S3Request) -> SignatureClaim | None:
+    """The claim; None when the request has none. Raises ``S3Error`` for an incomplete one."""
+    authorization, query = request.header("authorization"), dict(request.call.query)
+    if authorization.startswith(SCHEME):
+        access, colon, signature = authorization.removeprefix(SCHEME).strip().rpartition(":")
         if not colon:
-            raise Refused("InvalidArgument")
-        date = asked.header("x-amz-date") or asked.header("date")
-        return Claim(access, signature, asked.header("x-amz-security-token"), date, is_url=False)
+            raise S3Error("InvalidArgument")
+        date = request.header("x-amz-date") or request.header("date")
+        return SignatureClaim(access, signature, request.header("x-amz-security-token"), date, is_url=False)
     if "Signature" in query and "AWSAccessKeyId" in query:
         token = query.get("x-amz-security-token", "")
-        return Claim(query["AWSAccessKeyId"], query["Signature"], token, query.get("Expires", ""), is_url=True)
+        return SignatureClaim(query["AWSAccessKeyId"], query["Signature"], token, query.get("Expires", ""), is_url=True)
     return None
 
 
-def sign(asked: Asked, of: Claim, secret: str) -> str:
-    own = _own_headers(asked, of)
-    date = "" if "x-amz-date" in own else of.date
-    first = (asked.method, _header(asked, of, "content-md5"), _header(asked, of, "content-type"), date)
-    headers = "".join(f"{name}:{value}\n" for name, value in sorted(own.items()))
-    text = "\n".join(first) + f"\n{headers}{_resource(asked)}"
+def sign(request: S3Request, signer: SignatureClaim, secret: str) -> str:
+    amazon_headers = _amazon_headers(request, signer)
+    date = "" if "x-amz-date" in amazon_headers else signer.date
+    lines = (request.method, _header(request, signer, "content-md5"), _header(request, signer, "content-type"), date)
+    headers = "".join(f"{name}:{value}\n" for name, value in sorted(amazon_headers.items()))
+    text = "\n".join(lines) + f"\n{headers}{_resource(request)}"
     return base64.b64encode(hmac.digest(secret.encode(), text.encode("utf-8", "replace"), "sha1")).decode()
 
 
-def _own_headers(asked: Asked, of: Claim) -> dict[str, str]:
-    """Those of Amazon; in a URL they stand in the query."""
-    found = {name: value for name, value in asked.call.headers.items() if name.startswith("x-amz-")}
-    if of.is_url:
-        found |= {name.lower(): value for name, value in asked.call.query if name.lower().startswith("x-amz-")}
-    return {name: " ".join(value.split()) for name, value in found.items()}
+def _amazon_headers(request: S3Request, signer: SignatureClaim) -> dict[str, str]:
+    """The ``x-amz-`` headers; those of a URL are in the query."""
+    amazon_headers = {name: value for name, value in request.call.headers.items() if name.startswith("x-amz-")}
+    if signer.is_url:
+        amazon_headers |= {
+            name.lower(): value for name, value in request.call.query if name.lower().startswith("x-amz-")
+        }
+    return {name: " ".join(value.split()) for name, value in amazon_headers.items()}
 
 
-def _header(asked: Asked, of: Claim, name: str) -> str:
-    return asked.header(name) or (asked.call.first(name) if of.is_url else "")
+def _header(request: S3Request, signer: SignatureClaim, name: str) -> str:
+    return request.header(name) or (request.call.first(name) if signer.is_url else "")
 
 
-def _resource(asked: Asked) -> str:
-    path = f"/{asked.bucket}{asked.path}" if asked.by_host else asked.path
-    if asked.bucket and not asked.key and not path.endswith("/"):
+def _resource(request: S3Request) -> str:
+    path = f"/{request.bucket}{request.path}" if request.by_host else request.path
+    if request.bucket and not request.key and not path.endswith("/"):
         path += "/"
-    chosen = sorted((name, value) for name, value in asked.call.query if _OF_RESOURCE.fullmatch(name))
-    return path + ("?" if chosen else "") + "&".join(f"{name}={value}" if value else name for name, value in chosen)
+    parameters = sorted((name, value) for name, value in request.call.query if _SIGNED_PARAMETERS.fullmatch(name))
+    return (
+        path
+        + ("?" if parameters else "")
+        + "&".join(f"{name}={value}" if value else name for name, value in parameters)
+    )

@@ -1,4 +1,4 @@
-"""Objects: put, got, copied, deleted."""
+"""Objects: put, get, copy, delete, ACL and tags."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from urllib.parse import unquote
 
 from csm_emulator.machine.faults.faults import Faults
 from csm_emulator.records import Record
-from csm_emulator.services.s3.auth import permissions as access
-from csm_emulator.services.s3.auth.authentication import Seal
-from csm_emulator.services.s3.blobs import Store
-from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Catalogue
+from csm_emulator.services.s3.auth import permissions
+from csm_emulator.services.s3.auth.authentication import SigningContext
+from csm_emulator.services.s3.blobs import BlobStore
+from csm_emulator.services.s3.catalogue import Catalogue
+from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.objects import conditions
-from csm_emulator.services.s3.objects.checksums import shown
-from csm_emulator.services.s3.objects.metadata import described, shown_tags, tags_of_body
+from csm_emulator.services.s3.objects.checksums import checksum_headers
+from csm_emulator.services.s3.objects.metadata import metadata_of, tags_document, tags_of_body
 from csm_emulator.services.s3.objects.payload import read_payload
-from csm_emulator.services.s3.objects.read import Reading
-from csm_emulator.services.s3.requests import Asked
-from csm_emulator.services.s3.xml import MEDIA, Unreadable, document, element, instant, leaf, parsed, said
+from csm_emulator.services.s3.objects.read import ObjectReader
+from csm_emulator.services.s3.requests import S3Request
+from csm_emulator.services.s3.xml import MEDIA, XmlError, child_text, document, element, leaf, parse, timestamp
 from csm_emulator.state.clock import Clock
 from csm_emulator.transport.call import Cut, Reply
 
@@ -31,132 +31,136 @@ _TO_ITSELF = (
 
 
 class Objects:
-    def __init__(self, catalogue: Catalogue, store: Store, clock: Clock, faults: Faults) -> None:
+    def __init__(self, catalogue: Catalogue, store: BlobStore, clock: Clock, faults: Faults) -> None:
         self._catalogue = catalogue
         self._store = store
         self._clock = clock
         self._faults = faults
-        self._reading = Reading(store)
+        self._reader = ObjectReader(store)
 
-    def get(self, asked: Asked, seal: Seal | None) -> Reply:
-        return self._reading.reply(asked, self.found(asked), known=seal is not None)
+    def get(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        return self._reader.reply(request, self.existing(request), authenticated=signing is not None)
 
-    def put(self, asked: Asked, seal: Seal | None) -> Reply:
-        if asked.header("x-amz-copy-source"):
-            return self._copy(asked)
-        about = described(asked)
-        payload = read_payload(asked, seal)
-        conditions.check_writing(asked.call.headers, self._catalogue.get(asked.bucket, asked.key))
-        self.cut_if_ill(asked.bucket)
+    def put(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        if request.header("x-amz-copy-source"):
+            return self._copy(request)
+        fields = metadata_of(request)
+        payload = read_payload(request, signing)
+        conditions.check_writing(request.call.headers, self._catalogue.get(request.bucket, request.key))
+        self.raise_upload_fault(request.bucket)
         etag = md5(payload.data, usedforsecurity=False).hexdigest()
         parts = [[self._store.add(payload.data), len(payload.data)]]
         sums = dict(payload.checksums)
-        self._keep(asked, {**about, "size": len(payload.data), "etag": etag, "sums": sums, "parts": parts})
-        return Reply(200, headers=[("ETag", f'"{etag}"'), *shown(sums)])
+        self._store_record(request, {**fields, "size": len(payload.data), "etag": etag, "sums": sums, "parts": parts})
+        return Reply(200, headers=[("ETag", f'"{etag}"'), *checksum_headers(sums)])
 
-    def cut_if_ill(self, bucket: str) -> None:
-        """A fault may break off an upload; the client's part was sent, and nothing of it is kept."""
+    def raise_upload_fault(self, bucket: str) -> None:
+        """Cut the connection when the fault ``upload-cut`` is set; the data was sent but is not stored."""
         if self._faults.strikes("upload-cut", bucket):
             raise Cut
 
-    def _copy(self, asked: Asked) -> Reply:
-        bucket, key = source_of(asked)
-        source = self.source(asked, bucket, key)
-        replaced = asked.header("x-amz-metadata-directive", "COPY") == "REPLACE"
-        if (bucket, key) == (asked.bucket, asked.key) and not replaced:
-            raise Refused("InvalidRequest", _TO_ITSELF)
-        about: Record = described(asked)
+    def _copy(self, request: S3Request) -> Reply:
+        bucket, key = source_of(request)
+        source = self.source(request, bucket, key)
+        replaced = request.header("x-amz-metadata-directive", "COPY") == "REPLACE"
+        if (bucket, key) == (request.bucket, request.key) and not replaced:
+            raise S3Error("InvalidRequest", _TO_ITSELF)
+        fields: Record = metadata_of(request)
         if not replaced:
-            about |= {name: source[name] for name in ("media", "headers", "meta")}
-        if asked.header("x-amz-tagging-directive", "COPY") != "REPLACE":
-            about["tags"] = source["tags"]
-        same = (bucket, key) == (asked.bucket, asked.key)
-        parts = source["parts"] if same else self._store.copied(source["parts"])
-        record = self._keep(
-            asked, {**about, **{name: source[name] for name in ("size", "etag", "sums")}, "parts": parts}
+            fields |= {name: source[name] for name in ("media", "headers", "meta")}
+        if request.header("x-amz-tagging-directive", "COPY") != "REPLACE":
+            fields["tags"] = source["tags"]
+        same = (bucket, key) == (request.bucket, request.key)
+        parts = source["parts"] if same else self._store.copy_parts(source["parts"])
+        record = self._store_record(
+            request, {**fields, **{name: source[name] for name in ("size", "etag", "sums")}, "parts": parts}
         )
-        told = [leaf("LastModified", instant(record["modified"])), leaf("ETag", f'"{record["etag"]}"')]
-        return Reply(200, document("CopyObjectResult", *told), MEDIA)
+        elements = [leaf("LastModified", timestamp(record["modified"])), leaf("ETag", f'"{record["etag"]}"')]
+        return Reply(200, document("CopyObjectResult", *elements), MEDIA)
 
-    def source(self, asked: Asked, bucket: str, key: str) -> Record:
-        """What is copied from; the caller is the owner of everything, or the copy was refused before."""
+    def source(self, request: S3Request, bucket: str, key: str) -> Record:
+        """The record of a copy's source. Only the owner of everything comes this far; others were refused before."""
         if self._catalogue.bucket(bucket) is None:
-            raise Refused("NoSuchBucket")
+            raise S3Error("NoSuchBucket")
         record = self._catalogue.get(bucket, key)
         if record is None:
-            raise Refused("NoSuchKey")
-        conditions.check_reading(asked.call.headers, record, conditions.COPY)
+            raise S3Error("NoSuchKey")
+        conditions.check_reading(request.call.headers, record, conditions.COPY)
         return record
 
-    def delete(self, asked: Asked, _: Seal | None) -> Reply:
-        conditions.check_writing(asked.call.headers, self._catalogue.get(asked.bucket, asked.key))
-        check_version(asked)
-        self._catalogue.delete(asked.bucket, asked.key)
+    def delete(self, request: S3Request, _: SigningContext | None) -> Reply:
+        conditions.check_writing(request.call.headers, self._catalogue.get(request.bucket, request.key))
+        check_version(request)
+        self._catalogue.delete(request.bucket, request.key)
         return Reply(204)
 
-    def delete_many(self, asked: Asked, seal: Seal | None) -> Reply:
+    def delete_many(self, request: S3Request, signing: SigningContext | None) -> Reply:
         try:
-            root = parsed(read_payload(asked, seal).data, "Delete")
-        except Unreadable as error:
-            raise Refused("MalformedXML") from error
+            root = parse(read_payload(request, signing).data, "Delete")
+        except XmlError as error:
+            raise S3Error("MalformedXML") from error
         keys = [node.findtext("Key", "") for node in root.iterfind("Object")]
         if not keys or len(keys) > MOST_DELETED or not all(keys):
-            raise Refused("MalformedXML")
+            raise S3Error("MalformedXML")
         for key in keys:
-            self._catalogue.delete(asked.bucket, key)
-        quiet = said(root, "Quiet").lower() == "true"
-        told = [] if quiet else [element("Deleted", leaf("Key", key)) for key in keys]
-        return Reply(200, document("DeleteResult", *told), MEDIA)
+            self._catalogue.delete(request.bucket, key)
+        quiet = child_text(root, "Quiet").lower() == "true"
+        elements = [] if quiet else [element("Deleted", leaf("Key", key)) for key in keys]
+        return Reply(200, document("DeleteResult", *elements), MEDIA)
 
-    def get_tags(self, asked: Asked, _: Seal | None) -> Reply:
-        return Reply(200, shown_tags(self.found(asked)["tags"]), MEDIA)
+    def get_tags(self, request: S3Request, _: SigningContext | None) -> Reply:
+        return Reply(200, tags_document(self.existing(request)["tags"]), MEDIA)
 
-    def put_tags(self, asked: Asked, seal: Seal | None) -> Reply:
-        self._change(asked, tags=tags_of_body(read_payload(asked, seal).data))
+    def put_tags(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        self._change(request, tags=tags_of_body(read_payload(request, signing).data))
         return Reply(200)
 
-    def delete_tags(self, asked: Asked, _: Seal | None) -> Reply:
-        self._change(asked, tags={})
+    def delete_tags(self, request: S3Request, _: SigningContext | None) -> Reply:
+        self._change(request, tags={})
         return Reply(204)
 
-    def get_acl(self, asked: Asked, _: Seal | None) -> Reply:
-        return Reply(200, access.shown(self.found(asked)["acl"]), MEDIA)
+    def get_acl(self, request: S3Request, _: SigningContext | None) -> Reply:
+        return Reply(200, permissions.acl_document(self.existing(request)["acl"]), MEDIA)
 
-    def put_acl(self, asked: Asked, seal: Seal | None) -> Reply:
-        self._change(asked, acl=grants_of(asked, seal))
+    def put_acl(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        self._change(request, acl=grants_of(request, signing))
         return Reply(200)
 
-    def found(self, asked: Asked) -> Record:
-        check_version(asked)
-        record = self._catalogue.get(asked.bucket, asked.key)
+    def existing(self, request: S3Request) -> Record:
+        check_version(request)
+        record = self._catalogue.get(request.bucket, request.key)
         if record is None:
-            raise Refused("NoSuchKey")
+            raise S3Error("NoSuchKey")
         return record
 
-    def _change(self, asked: Asked, **facts: Any) -> None:
-        self._catalogue.put(asked.bucket, asked.key, {**self.found(asked), **facts})
+    def _change(self, request: S3Request, **fields: Any) -> None:
+        self._catalogue.put(request.bucket, request.key, {**self.existing(request), **fields})
 
-    def _keep(self, asked: Asked, record: Record) -> Record:
-        kept = {**record, "modified": self._clock.now()}
-        self._catalogue.put(asked.bucket, asked.key, kept)
-        return kept
+    def _store_record(self, request: S3Request, record: Record) -> Record:
+        stamped = {**record, "modified": self._clock.now()}
+        self._catalogue.put(request.bucket, request.key, stamped)
+        return stamped
 
 
-def source_of(asked: Asked) -> tuple[str, str]:
-    """Bucket and key of what is copied."""
-    named, _, version = asked.header("x-amz-copy-source").partition("?versionId=")
-    bucket, _, key = unquote(named).removeprefix("/").partition("/")
+def source_of(request: S3Request) -> tuple[str, str]:
+    """(bucket, key) of the source of a copy."""
+    path, _, version = request.header("x-amz-copy-source").partition("?versionId=")
+    bucket, _, key = unquote(path).removeprefix("/").partition("/")
     if not bucket or not key or version not in ("", "null"):
-        raise Refused("InvalidArgument")
+        raise S3Error("InvalidArgument")
     return bucket, key
 
 
-def check_version(asked: Asked) -> None:
-    if asked.call.first("versionId", "null") not in ("", "null"):
-        raise Refused("NoSuchVersion")
+def check_version(request: S3Request) -> None:
+    if request.call.first("versionId", "null") not in ("", "null"):
+        raise S3Error("NoSuchVersion")
 
 
-def grants_of(asked: Asked, seal: Seal | None) -> list[list[str]]:
-    """From the header's word, or from the body."""
-    word = asked.header("x-amz-acl")
-    return access.canned(word) if word else access.read_grants(read_payload(asked, seal).data)
+def grants_of(request: S3Request, signing: SigningContext | None) -> list[list[str]]:
+    """The grants from the header ``x-amz-acl``, or from the body."""
+    canned_name = request.header("x-amz-acl")
+    return (
+        permissions.canned_acl(canned_name)
+        if canned_name
+        else permissions.read_grants(read_payload(request, signing).data)
+    )

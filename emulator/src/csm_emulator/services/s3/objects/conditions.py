@@ -1,4 +1,4 @@
-"""Whether an object is as the caller thinks, and which bytes of it are wanted."""
+"""Conditional requests and ranges."""
 
 from __future__ import annotations
 
@@ -7,48 +7,48 @@ from collections.abc import Mapping
 from email.utils import formatdate, parsedate_to_datetime
 
 from csm_emulator.records import Record
-from csm_emulator.services.s3.errors import Refused
+from csm_emulator.services.s3.errors import S3Error
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 COPY = "x-amz-copy-source-"
 
 
 def check_reading(headers: Mapping[str, str], record: Record, prefix: str = "") -> None:
-    """RFC 9110 §13.2.2: an etag goes before a date. With a prefix it is the source of a copy, which knows no 304."""
+    """RFC 9110 §13.2.2: an etag takes precedence over a date. With a prefix (source of a copy) there is no 304."""
     etag, modified = record["etag"], int(record["modified"])
-    wanted, unwanted = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-none-match")
+    if_match, if_none_match = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-none-match")
     since, until = _date(headers, f"{prefix}if-modified-since"), _date(headers, f"{prefix}if-unmodified-since")
-    if wanted is not None:
-        if not _names(wanted, etag):
-            raise Refused("PreconditionFailed")
+    if if_match is not None:
+        if not _matches_etag(if_match, etag):
+            raise S3Error("PreconditionFailed")
     elif until is not None and modified > until:
-        raise Refused("PreconditionFailed")
-    known = since is not None and modified <= since
-    if known if unwanted is None else _names(unwanted, etag):
-        raise Refused("PreconditionFailed") if prefix else Refused("NotModified", headers=state_headers(record))
+        raise S3Error("PreconditionFailed")
+    unmodified = since is not None and modified <= since
+    if unmodified if if_none_match is None else _matches_etag(if_none_match, etag):
+        raise S3Error("PreconditionFailed") if prefix else S3Error("NotModified", headers=state_headers(record))
 
 
 def check_writing(headers: Mapping[str, str], record: Record | None) -> None:
-    wanted, unwanted = headers.get("if-match"), headers.get("if-none-match")
-    if wanted is not None:
+    if_match, if_none_match = headers.get("if-match"), headers.get("if-none-match")
+    if if_match is not None:
         if record is None:
-            raise Refused("NoSuchKey")
-        if not _names(wanted, record["etag"]):
-            raise Refused("PreconditionFailed")
-    if unwanted is not None and record is not None and _names(unwanted, record["etag"]):
-        raise Refused("PreconditionFailed")
+            raise S3Error("NoSuchKey")
+        if not _matches_etag(if_match, record["etag"]):
+            raise S3Error("PreconditionFailed")
+    if if_none_match is not None and record is not None and _matches_etag(if_none_match, record["etag"]):
+        raise S3Error("PreconditionFailed")
 
 
 def state_headers(record: Record) -> list[tuple[str, str]]:
     return [("ETag", f'"{record["etag"]}"'), ("Last-Modified", formatdate(record["modified"], usegmt=True))]
 
 
-def wanted_range(text: str, size: int) -> tuple[int, int] | None:
-    """First byte and the one behind the last; None when all is wanted, or what is asked for is no range."""
-    found = _RANGE.fullmatch(text.replace(" ", ""))
-    if found is None or found[0] == "bytes=-":
+def parse_range(text: str, size: int) -> tuple[int, int] | None:
+    """(first byte, byte after the last); None for the whole object, or when the text is not a valid range."""
+    match = _RANGE.fullmatch(text.replace(" ", ""))
+    if match is None or match[0] == "bytes=-":
         return None
-    first, last = found[1], found[2]
+    first, last = match[1], match[2]
     if not first:
         start, end = max(size - int(last), 0), size
     else:
@@ -56,13 +56,13 @@ def wanted_range(text: str, size: int) -> tuple[int, int] | None:
         if last and int(last) < start:
             return None
     if start >= end:
-        raise Refused("InvalidRange", headers=[("Content-Range", f"bytes */{size}")])
+        raise S3Error("InvalidRange", headers=[("Content-Range", f"bytes */{size}")])
     return start, end
 
 
-def _names(text: str, etag: str) -> bool:
-    named = {one.strip().removeprefix("W/").strip('"') for one in text.split(",")}
-    return "*" in named or etag in named
+def _matches_etag(text: str, etag: str) -> bool:
+    etags = {etag_text.strip().removeprefix("W/").strip('"') for etag_text in text.split(",")}
+    return "*" in etags or etag in etags
 
 
 def _date(headers: Mapping[str, str], name: str) -> float | None:

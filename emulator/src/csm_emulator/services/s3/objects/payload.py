@@ -1,4 +1,4 @@
-"""The body of a request, out of the frames that AWS's clients put it into."""
+"""The body of a request, decoded from the chunks of AWS clients."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from csm_emulator.services.s3.auth.authentication import Seal
-from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.objects.checksums import checked
-from csm_emulator.services.s3.requests import Asked
+from csm_emulator.services.s3.auth.authentication import SigningContext
+from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.objects.checksums import verified_checksums
+from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.transport.sigv4 import signature
 
 _EMPTY = hashlib.sha256(b"").hexdigest()
@@ -25,94 +25,94 @@ _UNSIGNED = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 class Payload:
     data: bytes
     checksums: Mapping[str, str]
-    """By algorithm, in base64: those that the client sent."""
+    """By algorithm, in base64: the checksums that the client sent."""
 
 
 @dataclass(slots=True)
-class _Unframed:
+class _DecodedBody:
     pieces: list[bytes] = field(default_factory=list)
     trailers: dict[str, str] = field(default_factory=dict)
 
 
-def read_payload(asked: Asked, seal: Seal | None) -> Payload:
-    """Raises ``Refused`` for bytes that are not what the client says they are."""
-    data, trailers = read_body(asked, seal)
-    return Payload(data, checked(data, {**asked.call.headers, **trailers}))
+def read_payload(request: S3Request, signing: SigningContext | None) -> Payload:
+    """Raises ``S3Error`` when the bytes do not match their signature or checksums."""
+    data, trailers = read_body(request, signing)
+    return Payload(data, verified_checksums(data, {**request.call.headers, **trailers}))
 
 
-def read_body(asked: Asked, seal: Seal | None) -> tuple[bytes, Mapping[str, str]]:
-    """The bytes, as far as they are signed, and what was said behind them."""
-    word, body = asked.header("x-amz-content-sha256"), asked.call.body
-    if word.startswith("STREAMING-"):
-        unframed = _unframed(body, word, seal)
-        data = b"".join(unframed.pieces)
-        length = asked.header("x-amz-decoded-content-length")
+def read_body(request: S3Request, signing: SigningContext | None) -> tuple[bytes, Mapping[str, str]]:
+    """(data, trailing headers); the signatures of signed chunks are verified."""
+    content_sha256, body = request.header("x-amz-content-sha256"), request.call.body
+    if content_sha256.startswith("STREAMING-"):
+        decoded = _decode_chunks(body, content_sha256, signing)
+        data = b"".join(decoded.pieces)
+        length = request.header("x-amz-decoded-content-length")
         if length and length != str(len(data)):
-            raise Refused("IncompleteBody")
-        return data, unframed.trailers
-    if _HASH.fullmatch(word) and hashlib.sha256(body).hexdigest() != word.lower():
-        raise Refused("XAmzContentSHA256Mismatch")
+            raise S3Error("IncompleteBody")
+        return data, decoded.trailers
+    if _HASH.fullmatch(content_sha256) and hashlib.sha256(body).hexdigest() != content_sha256.lower():
+        raise S3Error("XAmzContentSHA256Mismatch")
     return body, {}
 
 
-def _unframed(body: bytes, word: str, seal: Seal | None) -> _Unframed:
-    chain = _chain(word, seal)
-    found, place = _Unframed(), 0
+def _decode_chunks(body: bytes, content_sha256: str, signing: SigningContext | None) -> _DecodedBody:
+    verifier = _chunk_verifier(content_sha256, signing)
+    decoded, place = _DecodedBody(), 0
     while True:
         head = _CHUNK.match(body, place)
         if head is None:
-            raise Refused("IncompleteBody")
+            raise S3Error("IncompleteBody")
         size, place = int(head[1], 16), head.end()
         piece = body[place : place + size]
-        if chain:
-            chain.check_chunk(piece, head[2] or b"")
+        if verifier:
+            verifier.check_chunk(piece, head[2] or b"")
         if not size:
             break
         if len(piece) < size or body[place + size : place + size + 2] != b"\r\n":
-            raise Refused("IncompleteBody")
-        found.pieces.append(piece)
+            raise S3Error("IncompleteBody")
+        decoded.pieces.append(piece)
         place += size + 2
-    _read_trailers(body[place:], found)
-    if chain and word.endswith("-TRAILER"):
-        chain.check_trailers(found.trailers)
-    return found
+    _read_trailers(body[place:], decoded)
+    if verifier and content_sha256.endswith("-TRAILER"):
+        verifier.check_trailers(decoded.trailers)
+    return decoded
 
 
-def _chain(word: str, seal: Seal | None) -> _Chain | None:
-    if word == _UNSIGNED:
+def _chunk_verifier(content_sha256: str, signing: SigningContext | None) -> _ChunkVerifier | None:
+    if content_sha256 == _UNSIGNED:
         return None
-    if word not in _SIGNED:
-        raise Refused("NotImplemented", f"The content SHA256 {word} is not supported.")
-    if seal is None:
-        raise Refused("AccessDenied")
-    return _Chain(seal)
+    if content_sha256 not in _SIGNED:
+        raise S3Error("NotImplemented", f"The content SHA256 {content_sha256} is not supported.")
+    if signing is None:
+        raise S3Error("AccessDenied")
+    return _ChunkVerifier(signing)
 
 
-def _read_trailers(text: bytes, found: _Unframed) -> None:
+def _read_trailers(text: bytes, decoded: _DecodedBody) -> None:
     for line in text.split(b"\r\n"):
         name, colon, value = line.decode("latin-1").partition(":")
         if colon:
-            found.trailers[name.strip().lower()] = value.strip()
+            decoded.trailers[name.strip().lower()] = value.strip()
 
 
-class _Chain:
-    """Each chunk is signed together with the signature before it."""
+class _ChunkVerifier:
+    """Verifies the signatures of chunks: each covers the signature of the previous chunk."""
 
-    def __init__(self, seal: Seal) -> None:
-        self._seal = seal
-        self._last = seal.signature
+    def __init__(self, signing: SigningContext) -> None:
+        self._signing = signing
+        self._previous_signature = signing.signature
 
-    def check_chunk(self, data: bytes, said: bytes) -> None:
-        self._check("PAYLOAD", f"{_EMPTY}\n{hashlib.sha256(data).hexdigest()}", said.decode())
+    def check_chunk(self, data: bytes, chunk_signature: bytes) -> None:
+        self._check("PAYLOAD", f"{_EMPTY}\n{hashlib.sha256(data).hexdigest()}", chunk_signature.decode())
 
     def check_trailers(self, trailers: dict[str, str]) -> None:
-        said = trailers.pop("x-amz-trailer-signature", "")
+        trailer_signature = trailers.pop("x-amz-trailer-signature", "")
         text = "".join(f"{name}:{value}\n" for name, value in sorted(trailers.items()))
-        self._check("TRAILER", hashlib.sha256(text.encode("latin-1")).hexdigest(), said)
+        self._check("TRAILER", hashlib.sha256(text.encode("latin-1")).hexdigest(), trailer_signature)
 
-    def _check(self, kind: str, rest: str, said: str) -> None:
-        seal = self._seal
-        text = f"AWS4-HMAC-SHA256-{kind}\n{seal.when}\n{seal.scope}\n{self._last}\n{rest}"
-        self._last = signature(seal.secret, seal.scope, text)
-        if not hmac.compare_digest(self._last.encode(), said.lower().encode("latin-1", "replace")):
-            raise Refused("SignatureDoesNotMatch")
+    def _check(self, kind: str, hashes: str, received: str) -> None:
+        signing = self._signing
+        text = f"AWS4-HMAC-SHA256-{kind}\n{signing.date}\n{signing.scope}\n{self._previous_signature}\n{hashes}"
+        self._previous_signature = signature(signing.secret, signing.scope, text)
+        if not hmac.compare_digest(self._previous_signature.encode(), received.lower().encode("latin-1", "replace")):
+            raise S3Error("SignatureDoesNotMatch")

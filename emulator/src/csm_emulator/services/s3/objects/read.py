@@ -1,4 +1,4 @@
-"""How an object, or a part of it, goes out."""
+"""Replies with an object or a part of it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.records import Record
-from csm_emulator.services.s3.blobs import Store
-from csm_emulator.services.s3.errors import Refused
+from csm_emulator.services.s3.blobs import BlobStore
+from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.objects import conditions
-from csm_emulator.services.s3.objects.checksums import shown
-from csm_emulator.services.s3.requests import Asked
+from csm_emulator.services.s3.objects.checksums import checksum_headers
+from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.transport.call import Reply
 
-IN_ONE = 4 << 20
-"""More bytes than these go out piece by piece."""
+LARGEST_UNSTREAMED = 4 << 20
+"""Bytes; a longer reply is streamed."""
 _OVERRIDES = (
     "response-content-type",
     "response-content-language",
@@ -25,57 +25,59 @@ _OVERRIDES = (
 )
 
 
-class Reading:
-    def __init__(self, store: Store) -> None:
+class ObjectReader:
+    def __init__(self, store: BlobStore) -> None:
         self._store = store
 
-    def reply(self, asked: Asked, record: Record, *, known: bool) -> Reply:
-        conditions.check_reading(asked.call.headers, record)
-        media, headers = _told(asked, record, known=known)
+    def reply(self, request: S3Request, record: Record, *, authenticated: bool) -> Reply:
+        conditions.check_reading(request.call.headers, record)
+        media, headers = _response_headers(request, record, authenticated=authenticated)
         size, parts = record["size"], record["parts"]
-        span = _span(asked, record)
+        span = _requested_range(request, record)
         if span is not None:
             headers.append(("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{size}"))
-        elif asked.header("x-amz-checksum-mode").upper() == "ENABLED":
-            headers += shown(record["sums"])
+        elif request.header("x-amz-checksum-mode").upper() == "ENABLED":
+            headers += checksum_headers(record["sums"])
         start, end = span or (0, size)
-        if asked.call.has("partNumber"):
+        if request.call.has("partNumber"):
             headers.append(("x-amz-mp-parts-count", str(len(parts))))
         status = 200 if span is None else 206
-        if asked.method != "HEAD" and end - start <= IN_ONE:
+        if request.method != "HEAD" and end - start <= LARGEST_UNSTREAMED:
             return Reply(status, self._store.read(parts, start, end), media, headers)
         headers.append(("Content-Length", str(end - start)))
         return Reply(status, b"", media, headers, stream=lambda: self._store.stream(parts, start, end))
 
 
-def _told(asked: Asked, record: Record, *, known: bool) -> tuple[str, list[tuple[str, str]]]:
-    """Media and headers, some of which the caller may choose."""
-    chosen = {name.removeprefix("response-"): asked.call.first(name) for name in _OVERRIDES if asked.call.has(name)}
-    if chosen and not known:
-        raise Refused("InvalidRequest")
-    if not all(value.isascii() and value.isprintable() for value in chosen.values()):
-        raise Refused("InvalidArgument")
-    media = chosen.pop("content-type", "") or record["media"]
-    fixed = {**record["headers"], **chosen}
+def _response_headers(request: S3Request, record: Record, *, authenticated: bool) -> tuple[str, list[tuple[str, str]]]:
+    """(media type, headers); an authenticated caller may override some headers."""
+    overrides = {
+        name.removeprefix("response-"): request.call.first(name) for name in _OVERRIDES if request.call.has(name)
+    }
+    if overrides and not authenticated:
+        raise S3Error("InvalidRequest")
+    if not all(value.isascii() and value.isprintable() for value in overrides.values()):
+        raise S3Error("InvalidArgument")
+    media = overrides.pop("content-type", "") or record["media"]
+    extra_headers = {**record["headers"], **overrides}
     headers = [*conditions.state_headers(record), ("Accept-Ranges", "bytes"), ("x-rgw-object-type", "Normal")]
-    headers += [*fixed.items(), *record["meta"].items()]
+    headers += [*extra_headers.items(), *record["meta"].items()]
     if record["tags"]:
         headers.append(("x-amz-tagging-count", str(len(record["tags"]))))
     return media, headers
 
 
-def _span(asked: Asked, record: Record) -> tuple[int, int] | None:
-    if asked.call.has("partNumber"):
-        return _part(asked.call.first("partNumber"), record["parts"])
-    said, only_if = asked.header("range"), asked.header("if-range")
-    if not said or (only_if and only_if.strip('"') != record["etag"]):
+def _requested_range(request: S3Request, record: Record) -> tuple[int, int] | None:
+    if request.call.has("partNumber"):
+        return _part_range(request.call.first("partNumber"), record["parts"])
+    range_header, only_if = request.header("range"), request.header("if-range")
+    if not range_header or (only_if and only_if.strip('"') != record["etag"]):
         return None
-    return conditions.wanted_range(said, record["size"])
+    return conditions.parse_range(range_header, record["size"])
 
 
-def _part(text: str, parts: Sequence[Sequence[Any]]) -> tuple[int, int]:
+def _part_range(text: str, parts: Sequence[Sequence[Any]]) -> tuple[int, int]:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
     if not 1 <= number <= len(parts):
-        raise Refused("InvalidPart")
+        raise S3Error("InvalidPart")
     start = sum(size for _, size in parts[: number - 1])
     return start, start + parts[number - 1][1]

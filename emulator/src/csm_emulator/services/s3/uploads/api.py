@@ -1,4 +1,4 @@
-"""Objects that come in parts."""
+"""Multipart uploads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from xml.etree import ElementTree
 
 from csm_emulator.context import Context
-from csm_emulator.services.s3.auth.authentication import Seal
+from csm_emulator.services.s3.auth.authentication import SigningContext
 from csm_emulator.services.s3.auth.permissions import owner
-from csm_emulator.services.s3.blobs import Store
-from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Catalogue
+from csm_emulator.services.s3.blobs import BlobStore
+from csm_emulator.services.s3.catalogue import Catalogue
+from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.listing import limit_of
 from csm_emulator.services.s3.objects import checksums, conditions
 from csm_emulator.services.s3.objects.api import Objects, source_of
-from csm_emulator.services.s3.objects.metadata import described
+from csm_emulator.services.s3.objects.metadata import metadata_of
 from csm_emulator.services.s3.objects.payload import Payload, read_body, read_payload
-from csm_emulator.services.s3.requests import Asked
-from csm_emulator.services.s3.uploads.table import PartShelf
-from csm_emulator.services.s3.xml import MEDIA, Unreadable, document, element, instant, leaf, parsed, said
+from csm_emulator.services.s3.requests import S3Request
+from csm_emulator.services.s3.uploads.table import UploadTable
+from csm_emulator.services.s3.xml import MEDIA, XmlError, child_text, document, element, leaf, parse, timestamp
 from csm_emulator.transport.call import Reply
 
 LEAST_PART = 5 << 20
@@ -30,53 +30,53 @@ MOST_PARTS = 10_000
 
 
 class Uploads:
-    def __init__(self, context: Context, catalogue: Catalogue, store: Store, objects: Objects) -> None:
+    def __init__(self, context: Context, catalogue: Catalogue, store: BlobStore, objects: Objects) -> None:
         self._clock = context.clock
         self._random = context.random
         self._catalogue = catalogue
         self._store = store
         self._objects = objects
-        self._table = PartShelf(context.tables)
+        self._table = UploadTable(context.tables)
 
-    def create(self, asked: Asked, _: Seal | None) -> Reply:
-        algorithm = asked.header("x-amz-checksum-algorithm").lower()
+    def create(self, request: S3Request, _: SigningContext | None) -> Reply:
+        algorithm = request.header("x-amz-checksum-algorithm").lower()
         if algorithm and algorithm not in checksums.ALGORITHMS:
-            raise Refused("InvalidRequest", "Checksum algorithm provided is unsupported.")
+            raise S3Error("InvalidRequest", "Checksum algorithm provided is unsupported.")
         upload = f"2~{self._random.hex(31, 's3.upload', self._store.next_number('upload'))}"
         record = {
-            **described(asked),
-            "bucket": asked.bucket,
-            "key": asked.key,
+            **metadata_of(request),
+            "bucket": request.bucket,
+            "key": request.key,
             "started": self._clock.now(),
             "algorithm": algorithm,
-            "whole": asked.header("x-amz-checksum-type") == "FULL_OBJECT" or algorithm == "crc64nvme",
+            "whole": request.header("x-amz-checksum-type") == "FULL_OBJECT" or algorithm == "crc64nvme",
         }
         self._table.begin(upload, record)
-        told = [leaf("Bucket", asked.bucket), leaf("Key", asked.key), leaf("UploadId", upload)]
+        elements = [leaf("Bucket", request.bucket), leaf("Key", request.key), leaf("UploadId", upload)]
         headers = [("x-amz-checksum-algorithm", algorithm.upper())] if algorithm else []
-        return Reply(200, document("InitiateMultipartUploadResult", *told), MEDIA, headers)
+        return Reply(200, document("InitiateMultipartUploadResult", *elements), MEDIA, headers)
 
-    def put_part(self, asked: Asked, seal: Seal | None) -> Reply:
-        upload, number = self._named(asked)[0], _number(asked.call.first("partNumber"))
-        if asked.header("x-amz-copy-source"):
-            return self._copy_part(asked, upload, number)
-        payload = read_payload(asked, seal)
-        self._objects.cut_if_ill(asked.bucket)
-        part = self._keep(upload, number, payload)
-        return Reply(200, headers=[("ETag", f'"{part["etag"]}"'), *checksums.shown(part["sums"])])
+    def put_part(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        upload, number = self._upload_of(request)[0], _number(request.call.first("partNumber"))
+        if request.header("x-amz-copy-source"):
+            return self._copy_part(request, upload, number)
+        payload = read_payload(request, signing)
+        self._objects.raise_upload_fault(request.bucket)
+        part = self._store_part(upload, number, payload)
+        return Reply(200, headers=[("ETag", f'"{part["etag"]}"'), *checksums.checksum_headers(part["sums"])])
 
-    def _copy_part(self, asked: Asked, upload: str, number: int) -> Reply:
-        source = self._objects.source(asked, *source_of(asked))
-        span = asked.header("x-amz-copy-source-range")
-        start, end = (conditions.wanted_range(span, source["size"]) if span else None) or (0, source["size"])
+    def _copy_part(self, request: S3Request, upload: str, number: int) -> Reply:
+        source = self._objects.source(request, *source_of(request))
+        span = request.header("x-amz-copy-source-range")
+        start, end = (conditions.parse_range(span, source["size"]) if span else None) or (0, source["size"])
         if end - start > LARGEST_PART:
-            raise Refused("EntityTooLarge")
-        part = self._keep(upload, number, Payload(self._store.read(source["parts"], start, end), {}))
-        told = [leaf("LastModified", instant(part["modified"])), leaf("ETag", f'"{part["etag"]}"')]
-        return Reply(200, document("CopyPartResult", *told), MEDIA)
+            raise S3Error("EntityTooLarge")
+        part = self._store_part(upload, number, Payload(self._store.read(source["parts"], start, end), {}))
+        elements = [leaf("LastModified", timestamp(part["modified"])), leaf("ETag", f'"{part["etag"]}"')]
+        return Reply(200, document("CopyPartResult", *elements), MEDIA)
 
-    def _keep(self, upload: str, number: int, payload: Payload) -> Any:
-        before = self._table.part(upload, number)
+    def _store_part(self, upload: str, number: int, payload: Payload) -> Any:
+        previous = self._table.part(upload, number)
         part = {
             "blob": self._store.add(payload.data),
             "size": len(payload.data),
@@ -85,135 +85,146 @@ class Uploads:
             "sums": dict(payload.checksums),
         }
         self._table.set_part(upload, number, part)
-        if before is not None:
-            self._store.drop([before["blob"]])
+        if previous is not None:
+            self._store.drop([previous["blob"]])
         return part
 
-    def complete(self, asked: Asked, seal: Seal | None) -> Reply:
-        upload, record = self._named(asked)
-        # The checksum in the head of a completion is the object's, not the body's.
-        parts = self._chosen(upload, read_body(asked, seal)[0])
-        conditions.check_writing(asked.call.headers, self._catalogue.get(asked.bucket, asked.key))
+    def complete(self, request: S3Request, signing: SigningContext | None) -> Reply:
+        upload, record = self._upload_of(request)
+        # The checksum header of a completion is that of the object, not of the body.
+        parts = self._requested_parts(upload, read_body(request, signing)[0])
+        conditions.check_writing(request.call.headers, self._catalogue.get(request.bucket, request.key))
         digest = md5(b"".join(bytes.fromhex(part["etag"]) for part in parts), usedforsecurity=False)
-        kept = {name: record[name] for name in ("media", "headers", "meta", "tags", "acl")}
-        kept |= {
+        completed = {name: record[name] for name in ("media", "headers", "meta", "tags", "acl")}
+        completed |= {
             "size": sum(part["size"] for part in parts),
             "etag": f"{digest.hexdigest()}-{len(parts)}",
             "modified": self._clock.now(),
-            "sums": _sums(asked, record, parts),
+            "sums": _object_checksums(request, record, parts),
             "parts": [[part["blob"], part["size"]] for part in parts],
         }
-        self._catalogue.put(asked.bucket, asked.key, kept)
+        self._catalogue.put(request.bucket, request.key, completed)
         used = {part["blob"] for part in parts}
         self._store.drop(part["blob"] for _, part in self._table.end(upload) if part["blob"] not in used)
-        told = [leaf("Location", f"{asked.call.base}/{asked.bucket}/{asked.key}"), leaf("Bucket", asked.bucket)]
-        told += [leaf("Key", asked.key), leaf("ETag", f'"{kept["etag"]}"')]
-        return Reply(200, document("CompleteMultipartUploadResult", *told), MEDIA)
+        elements = [
+            leaf("Location", f"{request.call.base}/{request.bucket}/{request.key}"),
+            leaf("Bucket", request.bucket),
+        ]
+        elements += [leaf("Key", request.key), leaf("ETag", f'"{completed["etag"]}"')]
+        return Reply(200, document("CompleteMultipartUploadResult", *elements), MEDIA)
 
-    def abort(self, asked: Asked, _: Seal | None) -> Reply:
-        upload, _record = self._named(asked)
+    def abort(self, request: S3Request, _: SigningContext | None) -> Reply:
+        upload, _record = self._upload_of(request)
         self._store.drop(part["blob"] for _, part in self._table.end(upload))
         return Reply(204)
 
     def abort_all(self, bucket: str) -> None:
-        """The bucket goes, and with it what was on its way there."""
+        """Abort all uploads of a bucket that is deleted."""
         for upload, record in list(self._table.uploads()):
             if record["bucket"] == bucket:
                 self._store.drop(part["blob"] for _, part in self._table.end(upload))
 
-    def parts(self, asked: Asked, _: Seal | None) -> Reply:
-        upload, _record = self._named(asked)
-        limit, marker = limit_of(asked.call, "max-parts"), limit_of(asked.call, "part-number-marker", MOST_PARTS)
-        marker = marker if asked.call.first("part-number-marker") else 0
-        behind = [(number, part) for number, part in self._table.parts(upload) if number > marker]
-        shown = behind[:limit]
-        told = [leaf("Bucket", asked.bucket), leaf("Key", asked.key), leaf("UploadId", upload)]
-        told += [leaf("StorageClass", "STANDARD"), leaf("PartNumberMarker", marker)]
-        told += [leaf("NextPartNumberMarker", shown[-1][0] if shown else 0), leaf("MaxParts", limit)]
-        told += [leaf("IsTruncated", "true" if len(behind) > limit else "false"), owner()]
-        return Reply(200, document("ListPartsResult", *told, *(_shown(*part) for part in shown)), MEDIA)
+    def parts(self, request: S3Request, _: SigningContext | None) -> Reply:
+        upload, _record = self._upload_of(request)
+        limit, marker = limit_of(request.call, "max-parts"), limit_of(request.call, "part-number-marker", MOST_PARTS)
+        marker = marker if request.call.first("part-number-marker") else 0
+        remaining = [(number, part) for number, part in self._table.parts(upload) if number > marker]
+        page = remaining[:limit]
+        elements = [leaf("Bucket", request.bucket), leaf("Key", request.key), leaf("UploadId", upload)]
+        elements += [leaf("StorageClass", "STANDARD"), leaf("PartNumberMarker", marker)]
+        elements += [leaf("NextPartNumberMarker", page[-1][0] if page else 0), leaf("MaxParts", limit)]
+        elements += [leaf("IsTruncated", "true" if len(remaining) > limit else "false"), owner()]
+        return Reply(200, document("ListPartsResult", *elements, *(_part_element(*part) for part in page)), MEDIA)
 
-    def uploads(self, asked: Asked, _: Seal | None) -> Reply:
-        call = asked.call
+    def uploads(self, request: S3Request, _: SigningContext | None) -> Reply:
+        call = request.call
         limit, prefix = limit_of(call, "max-uploads"), call.first("prefix")
         marker = (call.first("key-marker"), call.first("upload-id-marker"))
-        found = sorted((record["key"], upload, record["started"]) for upload, record in self._uploads_in(asked.bucket))
-        behind = [one for one in found if one[0].startswith(prefix) and _is_behind(one, marker)]
-        shown = behind[:limit]
-        told = [leaf("Bucket", asked.bucket), leaf("KeyMarker", marker[0]), leaf("UploadIdMarker", marker[1])]
-        if len(behind) > limit and shown:
-            told += [leaf("NextKeyMarker", shown[-1][0]), leaf("NextUploadIdMarker", shown[-1][1])]
-        told += [leaf("Prefix", prefix), leaf("MaxUploads", limit)]
-        told.append(leaf("IsTruncated", "true" if len(behind) > limit else "false"))
-        for key, upload, started in shown:
-            lines = [leaf("Key", key), leaf("UploadId", upload), owner("Initiator"), owner()]
-            told.append(
-                element("Upload", *lines, leaf("StorageClass", "STANDARD"), leaf("Initiated", instant(started)))
+        all_uploads = sorted(
+            (record["key"], upload, record["started"]) for upload, record in self._uploads_in(request.bucket)
+        )
+        remaining = [
+            candidate for candidate in all_uploads if candidate[0].startswith(prefix) and _is_after(candidate, marker)
+        ]
+        page = remaining[:limit]
+        elements = [leaf("Bucket", request.bucket), leaf("KeyMarker", marker[0]), leaf("UploadIdMarker", marker[1])]
+        if len(remaining) > limit and page:
+            elements += [leaf("NextKeyMarker", page[-1][0]), leaf("NextUploadIdMarker", page[-1][1])]
+        elements += [leaf("Prefix", prefix), leaf("MaxUploads", limit)]
+        elements.append(leaf("IsTruncated", "true" if len(remaining) > limit else "false"))
+        for key, upload, started in page:
+            upload_elements = [leaf("Key", key), leaf("UploadId", upload), owner("Initiator"), owner()]
+            elements.append(
+                element(
+                    "Upload", *upload_elements, leaf("StorageClass", "STANDARD"), leaf("Initiated", timestamp(started))
+                )
             )
-        return Reply(200, document("ListMultipartUploadsResult", *told), MEDIA)
+        return Reply(200, document("ListMultipartUploadsResult", *elements), MEDIA)
 
     def _uploads_in(self, bucket: str) -> Iterator[tuple[str, Any]]:
         return ((upload, record) for upload, record in self._table.uploads() if record["bucket"] == bucket)
 
-    def _named(self, asked: Asked) -> tuple[str, Any]:
-        upload = asked.call.first("uploadId")
+    def _upload_of(self, request: S3Request) -> tuple[str, Any]:
+        upload = request.call.first("uploadId")
         record = self._table.upload(upload)
-        if record is None or (record["bucket"], record["key"]) != (asked.bucket, asked.key):
-            raise Refused("NoSuchUpload")
+        if record is None or (record["bucket"], record["key"]) != (request.bucket, request.key):
+            raise S3Error("NoSuchUpload")
         return upload, record
 
-    def _chosen(self, upload: str, body: bytes) -> list[Any]:
-        """The parts that the client names, in order, each as it was sent."""
+    def _requested_parts(self, upload: str, body: bytes) -> list[Any]:
+        """The parts that the client lists, in order; raises ``S3Error`` when one differs from what was uploaded."""
         try:
-            nodes = parsed(body, "CompleteMultipartUpload").findall("Part")
-        except Unreadable as error:
-            raise Refused("MalformedXML") from error
+            nodes = parse(body, "CompleteMultipartUpload").findall("Part")
+        except XmlError as error:
+            raise S3Error("MalformedXML") from error
         if not nodes or len(nodes) > MOST_PARTS:
-            raise Refused("MalformedXML")
-        numbers = [_number(said(node, "PartNumber")) for node in nodes]
-        if any(left >= right for left, right in pairwise(numbers)):
-            raise Refused("InvalidPartOrder")
+            raise S3Error("MalformedXML")
+        numbers = [_number(child_text(node, "PartNumber")) for node in nodes]
+        if any(current >= following for current, following in pairwise(numbers)):
+            raise S3Error("InvalidPartOrder")
         parts = [self._part(upload, number, node) for number, node in zip(numbers, nodes, strict=True)]
         if any(part["size"] < LEAST_PART for part in parts[:-1]):
-            raise Refused("EntityTooSmall")
+            raise S3Error("EntityTooSmall")
         return parts
 
     def _part(self, upload: str, number: int, node: ElementTree.Element) -> Any:
         part = self._table.part(upload, number)
-        if part is None or said(node, "ETag").strip('"') != part["etag"]:
-            raise Refused("InvalidPart")
+        if part is None or child_text(node, "ETag").strip('"') != part["etag"]:
+            raise S3Error("InvalidPart")
         for name, value in part["sums"].items():
-            if said(node, f"Checksum{name.upper()}", value) != value:
-                raise Refused("InvalidPart")
+            if child_text(node, f"Checksum{name.upper()}", value) != value:
+                raise S3Error("InvalidPart")
         return part
 
 
-def _sums(asked: Asked, record: Any, parts: list[Any]) -> dict[str, str]:
-    """The checksum of the whole, when each part came with one; the client may have made it too."""
+def _object_checksums(request: S3Request, record: Any, parts: list[Any]) -> dict[str, str]:
+    """The object's checksum, when each part has one; it must match the client's, if the client sent it."""
     name = record["algorithm"]
     if not name or any(name not in part["sums"] for part in parts):
         return {}
-    listed = [(part["sums"][name], part["size"]) for part in parts]
-    made = checksums.of_parts(name, listed, whole=record["whole"] and checksums.can_be_whole(name))
-    if asked.header(checksums.HEADER + name, made) != made:
-        raise Refused("BadDigest")
-    return {name: made}
+    part_checksums = [(part["sums"][name], part["size"]) for part in parts]
+    object_checksum = checksums.checksum_of_parts(
+        name, part_checksums, full_object=record["whole"] and checksums.supports_full_object(name)
+    )
+    if request.header(checksums.HEADER + name, object_checksum) != object_checksum:
+        raise S3Error("BadDigest")
+    return {name: object_checksum}
 
 
-def _is_behind(one: tuple[str, str, float], marker: tuple[str, str]) -> bool:
+def _is_after(candidate: tuple[str, str, float], marker: tuple[str, str]) -> bool:
     key, upload = marker
-    return one[:2] > marker if upload else one[0] > key or not key
+    return candidate[:2] > marker if upload else candidate[0] > key or not key
 
 
-def _shown(number: int, part: Any) -> str:
-    told = [leaf("PartNumber", number), leaf("LastModified", instant(part["modified"]))]
-    told += [leaf("ETag", f'"{part["etag"]}"'), leaf("Size", part["size"])]
-    told += [leaf(f"Checksum{name.upper()}", value) for name, value in part["sums"].items()]
-    return element("Part", *told)
+def _part_element(number: int, part: Any) -> str:
+    elements = [leaf("PartNumber", number), leaf("LastModified", timestamp(part["modified"]))]
+    elements += [leaf("ETag", f'"{part["etag"]}"'), leaf("Size", part["size"])]
+    elements += [leaf(f"Checksum{name.upper()}", value) for name, value in part["sums"].items()]
+    return element("Part", *elements)
 
 
 def _number(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
     if not 1 <= number <= MOST_PARTS:
-        raise Refused("InvalidArgument")
+        raise S3Error("InvalidArgument")
     return number

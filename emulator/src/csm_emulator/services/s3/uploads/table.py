@@ -1,4 +1,4 @@
-"""Uploads that are on their way, and their parts."""
+"""The uploads in progress, and their parts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from csm_emulator.state.tables import RecordTables
 
 
-class PartShelf:
-    """A part has a place of its own: ten thousand of them are not written again for each that comes."""
+class UploadTable:
+    """Each part has a record of its own: a new part does not write the up to ten thousand others again."""
 
     def __init__(self, tables: RecordTables) -> None:
         self._uploads = tables.open("s3.uploads")
@@ -40,7 +40,7 @@ class PartShelf:
         self._numbers[upload].add(number)
 
     def end(self, upload: str) -> list[tuple[int, Any]]:
-        """Forget it; what it had of parts."""
+        """Remove the upload and return its parts."""
         parts = self.parts(upload)
         for number, _ in parts:
             del self._parts[f"{upload}/{number}"]

@@ -1,15 +1,15 @@
-"""Gitea's API of branches and of their protection."""
+"""Gitea's API for branches and branch protection."""
 
 from __future__ import annotations
 
 from csm_emulator.dialects.go_json.types import BOOL, STRING, maybe, struct
 from csm_emulator.records import Json
-from csm_emulator.services.vcs.api.records import instant, rule_for, shown_branch
-from csm_emulator.services.vcs.api.repository_access import REPO, InsideApi
-from csm_emulator.services.vcs.git.git import GitFailed
+from csm_emulator.services.vcs.api.records import branch_document, rule_for, timestamp
+from csm_emulator.services.vcs.api.repository_content import REPO, RepositoryContentApi
+from csm_emulator.services.vcs.git.git import GitError
 from csm_emulator.services.vcs.git.ref_names import is_branch_name
 from csm_emulator.services.vcs.repositories import HEADS, TAGS, Repository
-from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, told
+from csm_emulator.services.vcs.responses import ApiError, gitea_reply, not_found, page, read_body
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -22,7 +22,7 @@ _PROTECT = struct(
 _EDIT = struct("structs.EditBranchProtectionOption", {"enable_push": maybe(BOOL)})
 
 
-class BranchApi(InsideApi):
+class BranchApi(RepositoryContentApi):
     def routes(self) -> list[Route]:
         return [
             Route("GET", f"{REPO}/branches", self.branches),
@@ -40,45 +40,47 @@ class BranchApi(InsideApi):
         repository = self._access.to_read(call)
         refs = self._repositories.refs(repository)
         names = [name.removeprefix(HEADS) for name in refs if name.startswith(HEADS)]
-        shown, headers = page(call, list(names))
-        commits = self._reading.commits(repository, [refs[HEADS + name] for name in shown])
-        told_of = zip(shown, commits, strict=True)
-        return told([shown_branch(call.base, repository, name, at) for name, at in told_of], headers=headers)
+        page_names, headers = page(call, list(names))
+        commits = self._reader.commits(repository, [refs[HEADS + name] for name in page_names])
+        pairs = zip(page_names, commits, strict=True)
+        return gitea_reply(
+            [branch_document(call.base, repository, name, commit) for name, commit in pairs], headers=headers
+        )
 
     def branch(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
-        return told(self._shown(call, repository, call.args["branch"]))
+        return gitea_reply(self._branch_document(call, repository, call.args["branch"]))
 
     def create(self, call: Call) -> Reply:
         repository = self._access.to_write(call)
         refs = self._repositories.refs(repository)
         if not refs:
-            raise Refusal(404, "Git Repository is empty.")
-        said = form(call, _CREATE, "new_branch_name")
-        name = said["new_branch_name"]
+            raise ApiError(404, "Git Repository is empty.")
+        options = read_body(call, _CREATE, "new_branch_name")
+        name = options["new_branch_name"]
         if not is_branch_name(name):
-            raise Refusal(422, "[BranchName]: GitRefName")
-        at = self._begin_at(repository, said)
+            raise ApiError(422, "[BranchName]: GitRefName")
+        sha = self._start_commit(repository, options)
         if HEADS + name in refs:
-            raise Refusal(409, "The branch already exists.")
+            raise ApiError(409, "The branch already exists.")
         if TAGS + name in refs:
-            raise Refusal(409, "The branch with the same tag already exists.")
+            raise ApiError(409, "The branch with the same tag already exists.")
         try:
-            self._writing.set_ref(repository, HEADS + name, at)
-        except GitFailed as error:
-            # A branch cannot be the folder of another.
-            raise Refusal(409, "The branch with the same name already exists.") from error
-        return told(self._shown(call, repository, name), 201)
+            self._writer.set_ref(repository, HEADS + name, sha)
+        except GitError as error:
+            # A branch name cannot be the parent folder of another branch.
+            raise ApiError(409, "The branch with the same name already exists.") from error
+        return gitea_reply(self._branch_document(call, repository, name), 201)
 
-    def _begin_at(self, repository: Repository, said: Json) -> str:
+    def _start_commit(self, repository: Repository, options: Json) -> str:
         refs = self._repositories.refs(repository)
-        old = said["old_branch_name"] or repository.default_branch
-        found = refs.get(HEADS + old)
-        if said["old_ref_name"]:
-            found = self._reading.resolve(repository, said["old_ref_name"])
-        if found is None:
-            raise Refusal(404, "The old branch does not exist")
-        return found
+        old_branch = options["old_branch_name"] or repository.default_branch
+        sha = refs.get(HEADS + old_branch)
+        if options["old_ref_name"]:
+            sha = self._reader.resolve(repository, options["old_ref_name"])
+        if sha is None:
+            raise ApiError(404, "The old branch does not exist")
+        return sha
 
     def delete(self, call: Call) -> Reply:
         repository = self._access.to_write(call)
@@ -86,53 +88,53 @@ class BranchApi(InsideApi):
         if HEADS + name not in self._repositories.refs(repository):
             raise not_found(f"branch does not exist [name: {name}]")
         if name == repository.default_branch:
-            raise Refusal(403, "can not delete default branch")
+            raise ApiError(403, "can not delete default branch")
         if rule_for(repository, name) is not None:
-            raise Refusal(403, "branch protected")
-        self._writing.drop_ref(repository, HEADS + name)
+            raise ApiError(403, "branch protected")
+        self._writer.drop_ref(repository, HEADS + name)
         return Reply(204)
 
-    def _shown(self, call: Call, repository: Repository, name: str) -> Json:
-        at = self._repositories.refs(repository).get(HEADS + name)
-        if at is None:
+    def _branch_document(self, call: Call, repository: Repository, name: str) -> Json:
+        sha = self._repositories.refs(repository).get(HEADS + name)
+        if sha is None:
             raise not_found(f"branch does not exist [name: {name}]")
-        return shown_branch(call.base, repository, name, self._reading.commit(repository, at))
+        return branch_document(call.base, repository, name, self._reader.commit(repository, sha))
 
     def protections(self, call: Call) -> Reply:
         repository = self._access.to_write(call)
-        return told([_rule(name, kept) for name, kept in repository.protected.items()])
+        return gitea_reply([_rule_document(name, rule) for name, rule in repository.protected.items()])
 
     def protection(self, call: Call) -> Reply:
         repository, name = self._rule_of(call)
-        return told(_rule(name, repository.protected[name]))
+        return gitea_reply(_rule_document(name, repository.protected[name]))
 
     def protect(self, call: Call) -> Reply:
         repository = self._access.to_write(call)
-        said = form(call, _PROTECT)
-        name = said["rule_name"] or said["branch_name"]
+        options = read_body(call, _PROTECT)
+        name = options["rule_name"] or options["branch_name"]
         if not name:
-            raise Refusal(400, "both rule_name and branch_name are empty")
+            raise ApiError(400, "both rule_name and branch_name are empty")
         if not is_branch_name(name.replace("*", "x")):
-            raise Refusal(422, "[RuleName]: GitRefName")
+            raise ApiError(422, "[RuleName]: GitRefName")
         if name in repository.protected:
-            raise Refusal(403, "Branch protection already exist")
-        rule = {"enable_push": said["enable_push"], "created": self._context.clock.now()}
+            raise ApiError(403, "Branch protection already exist")
+        rule = {"enable_push": options["enable_push"], "created": self._context.clock.now()}
         self._repositories.change(repository, protected={**repository.protected, name: rule})
-        return told(_rule(name, rule), 201)
+        return gitea_reply(_rule_document(name, rule), 201)
 
     def edit_protection(self, call: Call) -> Reply:
         repository, name = self._rule_of(call)
-        said = form(call, _EDIT)
+        options = read_body(call, _EDIT)
         rule = dict(repository.protected[name])
-        if said["enable_push"] is not None:
-            rule["enable_push"] = said["enable_push"]
+        if options["enable_push"] is not None:
+            rule["enable_push"] = options["enable_push"]
         self._repositories.change(repository, protected={**repository.protected, name: rule})
-        return told(_rule(name, rule))
+        return gitea_reply(_rule_document(name, rule))
 
     def unprotect(self, call: Call) -> Reply:
-        repository, gone = self._rule_of(call)
-        left = {name: rule for name, rule in repository.protected.items() if name != gone}
-        self._repositories.change(repository, protected=left)
+        repository, removed_rule = self._rule_of(call)
+        remaining = {name: rule for name, rule in repository.protected.items() if name != removed_rule}
+        self._repositories.change(repository, protected=remaining)
         return Reply(204)
 
     def _rule_of(self, call: Call) -> tuple[Repository, str]:
@@ -142,11 +144,11 @@ class BranchApi(InsideApi):
         return repository, call.args["rule"]
 
 
-def _rule(name: str, kept: Json) -> Json:
+def _rule_document(name: str, rule: Json) -> Json:
     return {
         "branch_name": name,
         "rule_name": name,
-        "enable_push": kept["enable_push"],
+        "enable_push": rule["enable_push"],
         "enable_push_whitelist": False,
         "push_whitelist_usernames": [],
         "push_whitelist_teams": [],
@@ -167,6 +169,6 @@ def _rule(name: str, kept: Json) -> Json:
         "require_signed_commits": False,
         "protected_file_patterns": "",
         "unprotected_file_patterns": "",
-        "created_at": instant(kept["created"]),
-        "updated_at": instant(kept["created"]),
+        "created_at": timestamp(rule["created"]),
+        "updated_at": timestamp(rule["created"]),
     }

@@ -1,4 +1,4 @@
-"""Gitea's API of refs, tags, commits, trees and blobs."""
+"""Gitea's API for refs, tags, commits, trees and blobs."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from urllib.parse import quote
 
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.records import Json
-from csm_emulator.services.vcs.api.records import api, meta, shown_commit
-from csm_emulator.services.vcs.api.repository_access import REPO, InsideApi
-from csm_emulator.services.vcs.git.git import GitFailed, TooMuch
+from csm_emulator.services.vcs.api.records import api_url, commit_document, commit_reference
+from csm_emulator.services.vcs.api.repository_content import REPO, RepositoryContentApi
+from csm_emulator.services.vcs.git.git import GitError, LimitExceeded
 from csm_emulator.services.vcs.git.objects import is_plain
 from csm_emulator.services.vcs.git.ref_names import is_branch_name
 from csm_emulator.services.vcs.repositories import TAGS, Repository
-from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, page_of, paging, told
+from csm_emulator.services.vcs.responses import ApiError, gitea_reply, not_found, page, page_of, paging, read_body
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
-ENTRIES = 1_000
+LARGEST_TREE_PAGE = 1_000
 """DEFAULT_GIT_TREES_PER_PAGE."""
-_FULL = re.compile("[0-9a-f]{40}")
+_FULL_SHA = re.compile("[0-9a-f]{40}")
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _CREATE = struct("structs.CreateTagOption", {"tag_name": STRING, "message": STRING, "target": STRING})
 
 
-class ObjectApi(InsideApi):
+class ObjectApi(RepositoryContentApi):
     def routes(self) -> list[Route]:
         return [
             Route("GET", f"{REPO}/git/refs", self.refs),
@@ -41,22 +41,22 @@ class ObjectApi(InsideApi):
         ]
 
     def refs(self, call: Call) -> Reply:
-        """Those that begin so: always a list, be it of one."""
+        """The refs that begin with the path: always a list, even of one."""
         repository = self._access.to_read_filled(call)
-        wanted = f"refs/{call.args.get('ref', '')}"
-        found = {name: at for name, at in self._repositories.refs(repository).items() if name.startswith(wanted)}
-        if not found:
+        prefix = f"refs/{call.args.get('ref', '')}"
+        matches = {name: sha for name, sha in self._repositories.refs(repository).items() if name.startswith(prefix)}
+        if not matches:
             raise not_found()
-        kinds = self._reading.kinds(repository, dict.fromkeys(found.values()))
-        place = f"{api(call.base, repository)}/git"
-        return told(
+        kinds = self._reader.kinds(repository, dict.fromkeys(matches.values()))
+        place = f"{api_url(call.base, repository)}/git"
+        return gitea_reply(
             [
                 {
                     "ref": name,
                     "url": f"{place}/{quote(name)}",
-                    "object": {"type": kinds[at][0], "sha": at, "url": f"{place}/{kinds[at][0]}s/{at}"},
+                    "object": {"type": kinds[sha][0], "sha": sha, "url": f"{place}/{kinds[sha][0]}s/{sha}"},
                 }
-                for name, at in found.items()
+                for name, sha in matches.items()
             ]
         )
 
@@ -64,98 +64,100 @@ class ObjectApi(InsideApi):
         repository = self._access.to_read(call)
         refs = self._repositories.refs(repository)
         names = [name.removeprefix(TAGS) for name in refs if name.startswith(TAGS)]
-        shown, headers = page(call, list(names))
-        return told([self._shown_tag(call, repository, name) for name in shown], headers=headers)
+        page_names, headers = page(call, list(names))
+        return gitea_reply([self._tag_document(call, repository, name) for name in page_names], headers=headers)
 
     def tag(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
-        return told(self._shown_tag(call, repository, call.args["tag"]))
+        return gitea_reply(self._tag_document(call, repository, call.args["tag"]))
 
     def create_tag(self, call: Call) -> Reply:
         repository = self._access.to_write(call)
-        said = form(call, _CREATE, "tag_name")
-        name, target = said["tag_name"], said["target"] or repository.default_branch
+        options = read_body(call, _CREATE, "tag_name")
+        name, target = options["tag_name"], options["target"] or repository.default_branch
         if not is_branch_name(name):
-            raise Refusal(422, "[TagName]: GitRefName")
-        at = self._reading.resolve(repository, target)
-        if at is None:
-            raise Refusal(404, f"target not found: object does not exist [id: {target}, rel_path: ]")
+            raise ApiError(422, "[TagName]: GitRefName")
+        sha = self._reader.resolve(repository, target)
+        if sha is None:
+            raise ApiError(404, f"target not found: object does not exist [id: {target}, rel_path: ]")
         if TAGS + name in self._repositories.refs(repository):
-            raise Refusal(409, f"tag already exists [name: {name}]")
+            raise ApiError(409, f"tag already exists [name: {name}]")
         try:
-            if said["message"]:
-                at = self._writing.tag(repository, at, name, said["message"], int(self._context.clock.now()))
-            self._writing.set_ref(repository, TAGS + name, at)
-        except GitFailed as error:
-            raise Refusal(500, str(error)) from error
-        return told(self._shown_tag(call, repository, name), 201)
+            if options["message"]:
+                sha = self._writer.tag(repository, sha, name, options["message"], int(self._context.clock.now()))
+            self._writer.set_ref(repository, TAGS + name, sha)
+        except GitError as error:
+            raise ApiError(500, str(error)) from error
+        return gitea_reply(self._tag_document(call, repository, name), 201)
 
     def delete_tag(self, call: Call) -> Reply:
         repository = self._access.to_write(call)
         name = call.args["tag"]
         if TAGS + name not in self._repositories.refs(repository):
             raise not_found()
-        self._writing.drop_ref(repository, TAGS + name)
+        self._writer.drop_ref(repository, TAGS + name)
         return Reply(204)
 
-    def _shown_tag(self, call: Call, repository: Repository, name: str) -> Json:
-        at = self._repositories.refs(repository).get(TAGS + name)
-        sha = self._reading.peeled(repository, at) if at else None
-        if at is None or sha is None:
-            raise Refusal(404, name)
-        commit = self._reading.commit(repository, sha)
+    def _tag_document(self, call: Call, repository: Repository, name: str) -> Json:
+        tag_sha = self._repositories.refs(repository).get(TAGS + name)
+        sha = self._reader.commit_of(repository, tag_sha) if tag_sha else None
+        if tag_sha is None or sha is None:
+            raise ApiError(404, name)
+        commit = self._reader.commit(repository, sha)
         message = commit.message
-        if sha != at:
-            message = self._reading.objects(repository, [at])[at][1].partition(b"\n\n")[2].decode(errors="replace")
+        if sha != tag_sha:
+            message = (
+                self._reader.objects(repository, [tag_sha])[tag_sha][1].partition(b"\n\n")[2].decode(errors="replace")
+            )
         place = f"{call.base}/{repository.full_name}/archive/{quote(name)}"
         return {
             "name": name,
             "message": message.rstrip("\n"),
-            "id": at,
-            "commit": meta(call.base, repository, sha, commit.committer),
+            "id": tag_sha,
+            "commit": commit_reference(call.base, repository, sha, commit.committer),
             "zipball_url": f"{place}.zip",
             "tarball_url": f"{place}.tar.gz",
         }
 
     def commits(self, call: Call) -> Reply:
         repository = self._access.to_read_filled(call)
-        wanted, path = call.first("sha") or repository.default_branch, call.first("path").strip("/")
-        sha = self._reading.resolve(repository, wanted)
+        start, path = call.first("sha") or repository.default_branch, call.first("path").strip("/")
+        sha = self._reader.resolve(repository, start)
         if sha is None or (path and not is_plain(path)):
             raise not_found()
         first, size = page_of(call)
-        found, total = self._reading.log(repository, sha, path, first, size)
+        commits, total = self._reader.log(repository, sha, path, first, size)
         if path and not total:
             raise not_found()
-        done = zip(found, self._reading.differences(repository, found), strict=True)
-        shown = [shown_commit(call.base, repository, commit, did) for commit, did in done]
-        return told(shown, headers=paging(call, total))
+        pairs = zip(commits, self._reader.differences(repository, commits), strict=True)
+        documents = [commit_document(call.base, repository, commit, difference) for commit, difference in pairs]
+        return gitea_reply(documents, headers=paging(call, total))
 
     def commit(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
-        wanted = call.args["sha"]
-        if not (is_branch_name(wanted) or _FULL.fullmatch(wanted)):
-            raise Refusal(422, f"no valid ref or sha: {wanted}")
-        sha = self._reading.resolve(repository, wanted)
+        name = call.args["sha"]
+        if not (is_branch_name(name) or _FULL_SHA.fullmatch(name)):
+            raise ApiError(422, f"no valid ref or sha: {name}")
+        sha = self._reader.resolve(repository, name)
         if sha is None:
-            raise Refusal(404, wanted)
-        commit = self._reading.commit(repository, sha)
-        (did,) = self._reading.differences(repository, [commit])
-        return told(shown_commit(call.base, repository, commit, did))
+            raise ApiError(404, name)
+        commit = self._reader.commit(repository, sha)
+        (difference,) = self._reader.differences(repository, [commit])
+        return gitea_reply(commit_document(call.base, repository, commit, difference))
 
     def tree(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
-        wanted = call.args["sha"]
-        sha = self._reading.resolve(repository, wanted) or (wanted if _FULL.fullmatch(wanted) else "-")
+        name = call.args["sha"]
+        sha = self._reader.resolve(repository, name) or (name if _FULL_SHA.fullmatch(name) else "-")
         try:
-            listing = self._reading.listing(repository, sha, recursive=call.first("recursive") in _TRUE)
-        except TooMuch:
+            listing = self._reader.listing(repository, sha, recursive=call.first("recursive") in _TRUE)
+        except LimitExceeded:
             raise
-        except GitFailed as error:
-            raise Refusal(400, f"sha not found [{wanted}]") from error
+        except GitError as error:
+            raise ApiError(400, f"sha not found [{name}]") from error
         number, size = _page(call)
-        shown = listing.part((number - 1) * size, number * size)
-        place = f"{api(call.base, repository)}/git"
+        entries = listing.part((number - 1) * size, number * size)
+        place = f"{api_url(call.base, repository)}/git"
         body = {
             "sha": sha,
             "url": f"{place}/trees/{sha}",
@@ -168,25 +170,25 @@ class ObjectApi(InsideApi):
                     "sha": entry.sha,
                     "url": "" if entry.kind == "commit" else f"{place}/{entry.kind}s/{entry.sha}",
                 }
-                for entry in shown
+                for entry in entries
             ],
-            "truncated": number * size < len(listing) or (bool(shown) and not listing.whole),
+            "truncated": number * size < len(listing) or (bool(entries) and not listing.complete),
             "page": number,
             "total_count": len(listing),
         }
-        return told(body, headers=(("X-Total-Count", str(len(listing))),))
+        return gitea_reply(body, headers=(("X-Total-Count", str(len(listing))),))
 
     def blob(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
         sha = call.args["sha"]
-        content = self._reading.blob(repository, sha) if _FULL.fullmatch(sha) else None
+        content = self._reader.blob(repository, sha) if _FULL_SHA.fullmatch(sha) else None
         if content is None:
-            raise Refusal(400, f"object does not exist [id: {sha}, rel_path: ]")
-        return told(
+            raise ApiError(400, f"object does not exist [id: {sha}, rel_path: ]")
+        return gitea_reply(
             {
                 "content": b64encode(content).decode(),
                 "encoding": "base64",
-                "url": f"{api(call.base, repository)}/git/blobs/{sha}",
+                "url": f"{api_url(call.base, repository)}/git/blobs/{sha}",
                 "sha": sha,
                 "size": len(content),
             }
@@ -198,4 +200,4 @@ def _page(call: Call) -> tuple[int, int]:
         int(text) if text.isascii() and text.isdecimal() and len(text) < 8 else 0
         for text in (call.first("page"), call.first("per_page"))
     )
-    return max(number, 1), size if 0 < size <= ENTRIES else ENTRIES
+    return max(number, 1), size if 0 < size <= LARGEST_TREE_PAGE else LARGEST_TREE_PAGE

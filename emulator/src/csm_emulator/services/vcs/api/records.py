@@ -1,4 +1,4 @@
-"""Gitea's JSON of what a repository holds."""
+"""Gitea's JSON documents of repositories, branches, commits and files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ UNSIGNED = {
 }
 
 
-def instant(moment: float, zone: str = "+0000") -> str:
-    """RFC 3339, in the zone of who wrote it."""
+def timestamp(moment: float, zone: str = "+0000") -> str:
+    """Format a time as RFC 3339, in the author's time zone."""
     minutes = int(zone[1:3]) * 60 + int(zone[3:5])
     offset = timedelta(minutes=-minutes if zone[0] == "-" else minutes)
     place = timezone(offset) if minutes and abs(offset) < timedelta(days=1) else UTC
@@ -33,11 +33,11 @@ def instant(moment: float, zone: str = "+0000") -> str:
         return "0001-01-01T00:00:00Z"
 
 
-def api(base: str, repository: Repository) -> str:
+def api_url(base: str, repository: Repository) -> str:
     return f"{base}/api/v1/repos/{repository.full_name}"
 
 
-def shown_repository(base: str, repository: Repository, owner: Json, *, empty: bool, may_write: bool) -> Json:
+def repository_document(base: str, repository: Repository, owner: Json, *, empty: bool, may_write: bool) -> Json:
     place = f"{base}/{repository.full_name}"
     return {
         "id": repository.id,
@@ -53,7 +53,7 @@ def shown_repository(base: str, repository: Repository, owner: Json, *, empty: b
         "mirror": False,
         "size": 0 if empty else 64,
         "language": "",
-        "languages_url": f"{api(base, repository)}/languages",
+        "languages_url": f"{api_url(base, repository)}/languages",
         "html_url": place,
         "ssh_url": f"git@{urlsplit(base).hostname}:{repository.full_name}.git",
         "clone_url": f"{place}.git",
@@ -67,8 +67,8 @@ def shown_repository(base: str, repository: Repository, owner: Json, *, empty: b
         "release_counter": 0,
         "default_branch": repository.default_branch,
         "archived": False,
-        "created_at": instant(repository.created),
-        "updated_at": instant(repository.updated),
+        "created_at": timestamp(repository.created),
+        "updated_at": timestamp(repository.updated),
         "permissions": {"admin": may_write, "push": may_write, "pull": True},
         "has_issues": True,
         "internal_tracker": {
@@ -94,7 +94,7 @@ def shown_repository(base: str, repository: Repository, owner: Json, *, empty: b
 
 
 def rule_for(repository: Repository, branch: str) -> str | None:
-    """The first rule of protection that a branch falls under: its own, or one with stars."""
+    """The first protection rule that matches the branch: its own, or one with wildcards."""
     if branch in repository.protected:
         return branch
     return next((rule for rule in repository.protected if fnmatchcase(branch, rule)), None)
@@ -105,7 +105,7 @@ def may_push(repository: Repository, branch: str) -> bool:
     return rule is None or bool(repository.protected[rule]["enable_push"])
 
 
-def shown_branch(base: str, repository: Repository, name: str, commit: Commit) -> Json:
+def branch_document(base: str, repository: Repository, name: str, commit: Commit) -> Json:
     rule = rule_for(repository, name)
     return {
         "name": name,
@@ -116,7 +116,7 @@ def shown_branch(base: str, repository: Repository, name: str, commit: Commit) -
             "author": _payload_user(commit.author),
             "committer": _payload_user(commit.committer),
             "verification": UNSIGNED,
-            "timestamp": instant(commit.committer.moment, commit.committer.zone),
+            "timestamp": timestamp(commit.committer.moment, commit.committer.zone),
             "added": None,
             "removed": None,
             "modified": None,
@@ -131,22 +131,22 @@ def shown_branch(base: str, repository: Repository, name: str, commit: Commit) -
     }
 
 
-def _payload_user(who: Signature) -> Json:
-    return {"name": who.name, "email": who.email, "username": VCS_USER if who.email == EMAIL else ""}
+def _payload_user(signature: Signature) -> Json:
+    return {"name": signature.name, "email": signature.email, "username": VCS_USER if signature.email == EMAIL else ""}
 
 
-def shown_commit(base: str, repository: Repository, commit: Commit, did: Difference | None) -> Json:
-    url = f"{api(base, repository)}/git/commits/{commit.sha}"
-    files = [{"filename": path} for path, _, _ in did.files] if did else []
-    added = sum(lines for _, lines, _ in did.files) if did else 0
-    removed = sum(lines for _, _, lines in did.files) if did else 0
+def commit_document(base: str, repository: Repository, commit: Commit, difference: Difference | None) -> Json:
+    url = f"{api_url(base, repository)}/git/commits/{commit.sha}"
+    files = [{"filename": path} for path, _, _ in difference.files] if difference else []
+    added = sum(lines for _, lines, _ in difference.files) if difference else 0
+    removed = sum(lines for _, _, lines in difference.files) if difference else 0
     return {
-        **meta(base, repository, commit.sha, commit.committer),
+        **commit_reference(base, repository, commit.sha, commit.committer),
         "html_url": f"{base}/{repository.full_name}/commit/{commit.sha}",
         "commit": {
             "url": url,
-            "author": signed(commit.author),
-            "committer": signed(commit.committer),
+            "author": identity_document(commit.author),
+            "committer": identity_document(commit.committer),
             "message": commit.message,
             "tree": _tree(base, repository, commit),
             "verification": UNSIGNED,
@@ -159,30 +159,30 @@ def shown_commit(base: str, repository: Repository, commit: Commit, did: Differe
     }
 
 
-def meta(base: str, repository: Repository, sha: str, who: Signature) -> Json:
-    created = instant(who.moment, who.zone)
-    return {"url": f"{api(base, repository)}/git/commits/{sha}", "sha": sha, "created": created}
+def commit_reference(base: str, repository: Repository, sha: str, signature: Signature) -> Json:
+    created = timestamp(signature.moment, signature.zone)
+    return {"url": f"{api_url(base, repository)}/git/commits/{sha}", "sha": sha, "created": created}
 
 
-def signed(who: Signature) -> Json:
-    return {"name": who.name, "email": who.email, "date": instant(who.moment, who.zone)}
+def identity_document(signature: Signature) -> Json:
+    return {"name": signature.name, "email": signature.email, "date": timestamp(signature.moment, signature.zone)}
 
 
 def _parent(base: str, repository: Repository, sha: str) -> Json:
-    return {"url": f"{api(base, repository)}/git/commits/{sha}", "sha": sha, "created": "0001-01-01T00:00:00Z"}
+    return {"url": f"{api_url(base, repository)}/git/commits/{sha}", "sha": sha, "created": "0001-01-01T00:00:00Z"}
 
 
 def _tree(base: str, repository: Repository, commit: Commit) -> Json:
-    created = instant(commit.committer.moment, commit.committer.zone)
-    return {"url": f"{api(base, repository)}/git/trees/{commit.tree}", "sha": commit.tree, "created": created}
+    created = timestamp(commit.committer.moment, commit.committer.zone)
+    return {"url": f"{api_url(base, repository)}/git/trees/{commit.tree}", "sha": commit.tree, "created": created}
 
 
-def shown_file_commit(base: str, repository: Repository, commit: Commit) -> Json:
+def file_commit_document(base: str, repository: Repository, commit: Commit) -> Json:
     return {
-        **meta(base, repository, commit.sha, commit.committer),
+        **commit_reference(base, repository, commit.sha, commit.committer),
         "html_url": f"{base}/{repository.full_name}/commit/{commit.sha}",
-        "author": signed(commit.author),
-        "committer": signed(commit.committer),
+        "author": identity_document(commit.author),
+        "committer": identity_document(commit.committer),
         "parents": [_parent(base, repository, parent) for parent in commit.parents],
         "message": commit.message,
         "tree": _tree(base, repository, commit),
@@ -192,13 +192,15 @@ def shown_file_commit(base: str, repository: Repository, commit: Commit) -> Json
 _KINDS = {"120000": "symlink", "160000": "submodule", "040000": "dir"}
 
 
-def shown_entry(base: str, repository: Repository, entry: Entry, ref: str, commit: str, content: bytes | None) -> Json:
-    """``content`` is what a file holds, or where a symbolic link leads; None when it is not told."""
+def entry_document(
+    base: str, repository: Repository, entry: Entry, ref: str, commit: str, content: bytes | None
+) -> Json:
+    """``content`` is that of a file, or the target of a symbolic link; None leaves it out."""
     kind = _KINDS.get(entry.mode, "file")
     path = quote(entry.path)
-    place = f"{api(base, repository)}/contents/{path}?ref={quote(ref)}"
+    place = f"{api_url(base, repository)}/contents/{path}?ref={quote(ref)}"
     page = f"{base}/{repository.full_name}/src/commit/{commit}/{path}"
-    git = f"{api(base, repository)}/git/{entry.kind}s/{entry.sha}"
+    git = f"{api_url(base, repository)}/git/{entry.kind}s/{entry.sha}"
     return {
         "name": entry.path.rsplit("/", 1)[-1],
         "path": entry.path,

@@ -1,1 +1,1 @@
-"""Accounts, owners, and who may use a repository."""
+"""Accounts, owners, and access to repositories."""

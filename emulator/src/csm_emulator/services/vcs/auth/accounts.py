@@ -1,4 +1,4 @@
-"""Who asks: the user by password, or by a token of his."""
+"""Authentication: the user by password or by access token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import VCS_USER, vcs_password, vcs_token
-from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, told
+from csm_emulator.services.vcs.responses import ApiError, gitea_reply, not_found, page, read_body
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -42,19 +42,19 @@ class Accounts:
         ]
 
     def caller(self, call: Call) -> Caller | None:
-        """None for nobody, and for somebody whose password or token is wrong."""
-        scheme, _, rest = call.headers.get("authorization", "").partition(" ")
+        """The caller; None for an anonymous request and for a wrong password or token."""
+        scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
         if scheme.lower() in ("token", "bearer"):
-            return self._by_token(rest.strip())
+            return self._by_token(credentials.strip())
         if scheme.lower() == "basic":
-            return self._by_basic(rest.strip())
-        given = call.first("token") or call.first("access_token")
-        return self._by_token(given) if given else None
+            return self._by_basic(credentials.strip())
+        token = call.first("token") or call.first("access_token")
+        return self._by_token(token) if token else None
 
     def require(self, call: Call) -> Caller:
         caller = self.caller(call)
         if caller is None:
-            raise Refusal(401, "token is required")
+            raise ApiError(401, "token is required")
         return caller
 
     def _by_basic(self, encoded: str) -> Caller | None:
@@ -65,45 +65,45 @@ class Accounts:
         by_token = self._by_token(name if password in ("", "x-oauth-basic") else password)
         if by_token is not None:
             return by_token
-        known = _same(password, vcs_password(self._random)) and name.lower() == VCS_USER
-        return Caller(VCS_USER, by_password=True) if known else None
+        valid = _same(password, vcs_password(self._random)) and name.lower() == VCS_USER
+        return Caller(VCS_USER, by_password=True) if valid else None
 
     def _by_token(self, token: str) -> Caller | None:
-        mark = _mark(token)
-        known = any(_same(mark, kept["mark"]) for kept in self._tokens.values())
-        return Caller(VCS_USER, by_password=False) if known else None
+        token_hash = _hash(token)
+        valid = any(_same(token_hash, record["mark"]) for record in self._tokens.values())
+        return Caller(VCS_USER, by_password=False) if valid else None
 
     def list_tokens(self, call: Call) -> Reply:
         self._require_own(call)
-        shown, headers = page(call, [_shown(kept) for kept in self._tokens.values()])
-        return told(shown, headers=headers)
+        page_items, headers = page(call, [_token_document(record) for record in self._tokens.values()])
+        return gitea_reply(page_items, headers=headers)
 
     def create_token(self, call: Call) -> Reply:
         self._require_own(call)
-        name = form(call, _CREATE, "name")["name"]
-        if any(kept["name"] == name for kept in self._tokens.values()):
-            raise Refusal(400, "access token name has been used already")
+        name = read_body(call, _CREATE, "name")["name"]
+        if any(record["name"] == name for record in self._tokens.values()):
+            raise ApiError(400, "access token name has been used already")
         number = self._numbers["count"] + 1
         self._numbers["count"] = number
         token = self._random.hex(40, "vcs.token", number)
         self._tokens[str(number)] = _token(number, name, token)
-        return told({**_shown(self._tokens[str(number)]), "sha1": token}, 201)
+        return gitea_reply({**_token_document(self._tokens[str(number)]), "sha1": token}, 201)
 
     def delete_token(self, call: Call) -> Reply:
-        """By number, or by name."""
+        """Delete a token by its number or its name."""
         self._require_own(call)
-        wanted = call.args["token"]
-        key = next((key for key, kept in self._tokens.items() if wanted in (key, kept["name"])), None)
+        identifier = call.args["token"]
+        key = next((key for key, record in self._tokens.items() if identifier in (key, record["name"])), None)
         if key is None:
             raise not_found()
         del self._tokens[key]
         return Reply(204)
 
     def _require_own(self, call: Call) -> None:
-        """A token cannot make another."""
+        """Tokens can be managed with the password only, not with a token."""
         caller = self.caller(call)
         if caller is None or not caller.by_password:
-            raise Refusal(401, "auth required")
+            raise ApiError(401, "auth required")
         if call.args["username"].lower() != VCS_USER:
             raise not_found()
 
@@ -133,18 +133,18 @@ def user(base: str) -> Json:
     }
 
 
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
+def _same(received: str, expected: str) -> bool:
+    return hmac.compare_digest(received.encode("utf-8", "replace"), expected.encode())
 
 
-def _mark(token: str) -> str:
-    """What is kept of a token."""
+def _hash(token: str) -> str:
+    """The hash of a token; the token itself is not stored."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def _token(number: int, name: str, token: str) -> Json:
-    return {"id": number, "name": name, "mark": _mark(token), "last": token[-8:]}
+    return {"id": number, "name": name, "mark": _hash(token), "last": token[-8:]}
 
 
-def _shown(kept: Json) -> Json:
-    return {"id": kept["id"], "name": kept["name"], "sha1": "", "token_last_eight": kept["last"]}
+def _token_document(record: Json) -> Json:
+    return {"id": record["id"], "name": record["name"], "sha1": "", "token_last_eight": record["last"]}

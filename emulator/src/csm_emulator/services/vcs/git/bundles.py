@@ -1,4 +1,4 @@
-"""What repositories hold, each as one file; one that cannot be written down does not hold up everything else."""
+"""Bundles: each stores the objects of one repository. A repository that cannot be bundled does not block the others."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from csm_emulator.services.vcs.git.git import Bounds, Git, GitFailed
+from csm_emulator.services.vcs.git.git import Bounds, Git, GitError
 
 log = logging.getLogger("csm_emulator.vcs")
 BUNDLE = Bounds(5.0, 512 << 20)
 FIRST_PAUSE, LONGEST_PAUSE = 30, 600
-"""Times that the state is written, about one a second, without a repository that could not be bundled."""
+"""Writes of the state, about one a second, that skip a repository after its bundle failed."""
 
 
 @dataclass(slots=True)
 class _Pause:
     length: int
-    left: int
+    remaining: int
 
 
 class Bundles:
@@ -25,32 +25,32 @@ class Bundles:
         self._git = git
         self._pauses: dict[int, _Pause] = {}
 
-    def made(self, number: int, path: Path) -> bytes | None:
-        """All that the repository's refs lead to; None for one that is to wait for a later time."""
+    def create(self, number: int, path: Path) -> bytes | None:
+        """A bundle of all refs and their objects; None when it failed or must wait after a failure."""
         pause = self._pauses.get(number)
-        if pause and pause.left:
-            pause.left -= 1
+        if pause and pause.remaining:
+            pause.remaining -= 1
             return None
         try:
-            made = self._git.run(path, "bundle", "create", "--quiet", "-", "--all", bounds=BUNDLE)
-        except GitFailed as error:
-            self._put_off(number, error)
+            bundle = self._git.run(path, "bundle", "create", "--quiet", "-", "--all", bounds=BUNDLE)
+        except GitError as error:
+            self._postpone(number, error)
             return None
         self.forget(number)
-        return made
+        return bundle
 
     def forget(self, number: int) -> None:
         self._pauses.pop(number, None)
 
-    def _put_off(self, number: int, error: GitFailed) -> None:
-        """It is said once."""
-        before = self._pauses.get(number)
-        if before is None:
+    def _postpone(self, number: int, error: GitError) -> None:
+        """Retry later; the error is logged once."""
+        previous = self._pauses.get(number)
+        if previous is None:
             log.error(
-                "VCS repository %d is not kept: %s. After a restart it is as it was kept last; it is tried again "
-                "from time to time. Delete what is large in it, or the repository",
+                "VCS repository %d cannot be saved: %s. After a restart it has the content that was saved last; "
+                "saving is retried from time to time. Delete large files in it, or the repository",
                 number,
                 error,
             )
-        length = min(before.length * 2, LONGEST_PAUSE) if before else FIRST_PAUSE
+        length = min(previous.length * 2, LONGEST_PAUSE) if previous else FIRST_PAUSE
         self._pauses[number] = _Pause(length, length)

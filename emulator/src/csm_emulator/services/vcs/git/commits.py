@@ -1,4 +1,4 @@
-"""Commits that the REST API makes, without a work tree."""
+"""Write commits, tags and refs for the REST API, without a work tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.services.vcs.repositories import HEADS, Repositories, Reposito
 from csm_emulator.transport.call import utf8
 
 FILE = "100644"
-_NOTHING = "0" * 40
+_NULL_SHA = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of one commit: contents by path, None for a file that goes."""
+    """The change of one commit: contents by path, None for a deleted file."""
 
     files: Mapping[str, bytes | None]
     message: str
@@ -32,19 +32,21 @@ class Change:
     moment: int
 
 
-class Writing:
+class GitWriter:
     def __init__(self, git: Git, repositories: Repositories) -> None:
         self._git = git
         self._repositories = repositories
 
     def commit(self, repository: Repository, parent: str | None, branch: str, change: Change) -> str:
-        """The new commit, which the branch is then at. Raises ``GitFailed``."""
+        """Commit to the branch and return the new commit. Raises ``GitError``."""
         path = self._repositories.path(repository)
         index = {"GIT_INDEX_FILE": str(path / "index")}
-        self._git.run(path, "read-tree", *([parent] if parent else ["--empty"]), more=index)
-        self._git.run(path, "update-index", "-z", "--index-info", given=self._lines(repository, change), more=index)
-        tree = self._git.run(path, "write-tree", more=index).decode().strip()
-        signed = {
+        self._git.run(path, "read-tree", *([parent] if parent else ["--empty"]), variables=index)
+        self._git.run(
+            path, "update-index", "-z", "--index-info", stdin=self._index_lines(repository, change), variables=index
+        )
+        tree = self._git.run(path, "write-tree", variables=index).decode().strip()
+        identity = {
             "GIT_AUTHOR_NAME": change.author.name,
             "GIT_AUTHOR_EMAIL": change.author.email,
             "GIT_COMMITTER_NAME": change.committer.name,
@@ -53,15 +55,15 @@ class Writing:
             "GIT_COMMITTER_DATE": f"{change.moment} +0000",
         }
         parents = ("-p", parent) if parent else ()
-        said = self._git.run(
-            path, "commit-tree", tree, *parents, given=utf8(change.message.replace("\0", "")), more=signed
+        output = self._git.run(
+            path, "commit-tree", tree, *parents, stdin=utf8(change.message.replace("\0", "")), variables=identity
         )
-        commit = said.decode().strip()
+        commit = output.decode().strip()
         self.set_ref(repository, HEADS + branch, commit)
         return commit
 
     def tag(self, repository: Repository, commit: str, name: str, message: str, moment: int) -> str:
-        """An object for a tag that says something."""
+        """Create an annotated tag object and return its id."""
         lines = (
             f"object {commit}",
             "type commit",
@@ -71,28 +73,28 @@ class Writing:
             message.replace("\0", ""),
         )
         return (
-            self._git.run(self._repositories.path(repository), "mktag", given=utf8("\n".join(lines) + "\n"))
+            self._git.run(self._repositories.path(repository), "mktag", stdin=utf8("\n".join(lines) + "\n"))
             .decode()
             .strip()
         )
 
     def set_ref(self, repository: Repository, name: str, sha: str) -> None:
-        """Raises ``GitFailed`` for a name that is none, and for one that stands in the way of another."""
+        """Raises ``GitError`` for an invalid name, and for one that conflicts with another ref."""
         order = f"update {name} {sha}\n"
-        self._git.run(self._repositories.path(repository), "update-ref", "--stdin", given=order.encode())
-        self._repositories.touched(repository)
+        self._git.run(self._repositories.path(repository), "update-ref", "--stdin", stdin=order.encode())
+        self._repositories.refresh_refs(repository)
 
     def drop_ref(self, repository: Repository, name: str) -> None:
-        self._git.run(self._repositories.path(repository), "update-ref", "--stdin", given=f"delete {name}\n".encode())
-        self._repositories.touched(repository)
+        self._git.run(self._repositories.path(repository), "update-ref", "--stdin", stdin=f"delete {name}\n".encode())
+        self._repositories.refresh_refs(repository)
 
-    def _lines(self, repository: Repository, change: Change) -> bytes:
+    def _index_lines(self, repository: Repository, change: Change) -> bytes:
         path = self._repositories.path(repository)
         lines = []
         for name, content in change.files.items():
             if content is None:
-                lines.append(f"0 {_NOTHING}\t{name}")
+                lines.append(f"0 {_NULL_SHA}\t{name}")
                 continue
-            sha = self._git.run(path, "hash-object", "-w", "--stdin", given=content, bounds=WRITE).decode().strip()
+            sha = self._git.run(path, "hash-object", "-w", "--stdin", stdin=content, bounds=WRITE).decode().strip()
             lines.append(f"{FILE} {sha}\t{name}")
         return utf8("".join(f"{line}\0" for line in lines))

@@ -1,4 +1,4 @@
-"""The system's git, in a private folder, with nothing of the host's settings."""
+"""Runs the system's git, in a private folder and without the host's git configuration."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from pathlib import Path
 from csm_emulator.services.vcs.git.pre_receive_hook import HOOK
 
 PIECE = 1 << 16
-PATIENCE = 4
-"""How many times as long as its work a command may take."""
+WALL_TIME_FACTOR = 4
+"""A command may take this many times its CPU limit in real time."""
 PACK_LIMIT = 64 << 20
 _SETTINGS = {
-    # One user owns the folder, and nobody else writes there.
+    # The folder belongs to one user, and no other user writes there.
     "safe.directory": "*",
     "protocol.allow": "never",
     "gc.auto": "0",
     "receive.autogc": "false",
-    # What is kept is a bundle in the state file: these folders may be lost.
+    # The state file holds bundles of all repositories: these folders may be lost.
     "core.fsync": "none",
-    # A pack is kept as it came, so that bundles and clones copy it: deltas are never looked for.
+    # A received pack stays as it is, so that bundles and clones copy it without searching for deltas.
     "transfer.unpackLimit": "1",
     "pack.window": "0",
     "pack.threads": "1",
@@ -46,28 +46,28 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of a command: nothing else happens until it ends."""
+    """Limits of a command: it blocks everything else until it ends."""
 
     seconds: float
-    """Of work. A machine that is busy with other things is waited for a while longer."""
-    said: int
-    """Bytes."""
+    """CPU seconds. On a busy host the command may take longer in real time."""
+    output_bytes: int
+    """Bytes of output."""
 
 
 READ = Bounds(2.0, 16 << 20)
 WRITE = Bounds(20.0, 64 << 20)
-"""For what a client was told is done, and for what nothing can be read without."""
+"""For changes that were already confirmed to a client, and for work that every read depends on."""
 
 
-_WORKED_TOO_LONG = (-signal.SIGXCPU, -signal.SIGKILL)
+_CPU_LIMIT_SIGNALS = (-signal.SIGXCPU, -signal.SIGKILL)
 
 
-class GitFailed(Exception):
-    """What git said."""
+class GitError(Exception):
+    """Git failed; the message is its error output."""
 
 
-class TooMuch(GitFailed):
-    """It took longer, or said more, than is waited for; git was ended."""
+class LimitExceeded(GitError):
+    """Git was stopped, since it ran too long or wrote too much."""
 
 
 class Git:
@@ -76,7 +76,7 @@ class Git:
 
     @property
     def folder(self) -> Path:
-        """Made on first need."""
+        """The private folder; it is created at the first use."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="csm-emulator-vcs-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -91,10 +91,10 @@ class Git:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def environment(self, more: Mapping[str, str] | None = None, hooks: bool = False) -> dict[str, str]:
+    def environment(self, variables: Mapping[str, str] | None = None, hooks: bool = False) -> dict[str, str]:
         settings = {**_SETTINGS, "core.hooksPath": str(self.folder / "hooks") if hooks else os.devnull}
-        numbered = {f"GIT_CONFIG_KEY_{at}": key for at, key in enumerate(settings)}
-        numbered |= {f"GIT_CONFIG_VALUE_{at}": value for at, value in enumerate(settings.values())}
+        numbered = {f"GIT_CONFIG_KEY_{index}": key for index, key in enumerate(settings)}
+        numbered |= {f"GIT_CONFIG_VALUE_{index}": value for index, value in enumerate(settings.values())}
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self.folder),
@@ -105,60 +105,60 @@ class Git:
             "GIT_ALLOW_PROTOCOL": "",
             "GIT_CONFIG_COUNT": str(len(settings)),
             **numbered,
-            **(more or {}),
+            **(variables or {}),
         }
 
     def run(
         self,
         repository: Path,
         *args: str,
-        given: bytes = b"",
-        more: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        variables: Mapping[str, str] | None = None,
         bounds: Bounds = READ,
     ) -> bytes:
-        """One command, to its end; raises ``GitFailed``."""
-        said, whole = self.beginning(repository, *args, given=given, more=more, bounds=bounds)
-        if not whole:
-            raise TooMuch(f"git {args[0]} said more than {bounds.said >> 20} MB")
-        return said
+        """Run a command and return its output; raises ``GitError``."""
+        output, complete = self.run_truncated(repository, *args, stdin=stdin, variables=variables, bounds=bounds)
+        if not complete:
+            raise LimitExceeded(f"git {args[0]} wrote more than {bounds.output_bytes >> 20} MB")
+        return output
 
-    def beginning(
+    def run_truncated(
         self,
         repository: Path,
         *args: str,
-        given: bytes = b"",
-        more: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        variables: Mapping[str, str] | None = None,
         bounds: Bounds = READ,
     ) -> tuple[bytes, bool]:
-        """What a command says, as far as its bounds go, and whether that is all of it; raises ``GitFailed``."""
-        # What git hears and complains of stands in files: only what it says has to be waited for.
+        """(output up to the bound, whether that is all of it); raises ``GitError``."""
+        # Input and error output are files, so that only the standard output has to be read while git runs.
         folder = self.folder
         try:
-            with tempfile.TemporaryFile(dir=folder) as heard, tempfile.TemporaryFile(dir=folder) as complaints:
-                heard.write(given)
-                heard.seek(0)
-                with subprocess.Popen(  # noqa: S603 (git itself; what callers say never stands where options do)
+            with tempfile.TemporaryFile(dir=folder) as stdin_file, tempfile.TemporaryFile(dir=folder) as stderr_file:
+                stdin_file.write(stdin)
+                stdin_file.seek(0)
+                with subprocess.Popen(  # noqa: S603 (git itself; callers' values are never in the place of options)
                     ["git", "--git-dir", str(repository), *args],  # noqa: S607
-                    stdin=heard,
+                    stdin=stdin_file,
                     stdout=subprocess.PIPE,
-                    stderr=complaints,
+                    stderr=stderr_file,
                     cwd=folder,
-                    env=self.environment(more),
+                    env=self.environment(variables),
                     start_new_session=True,
                 ) as process:
                     _limit_work(process, bounds)
-                    said, whole = _heard_out(process, bounds)
-                if whole and process.returncode:
-                    complaints.seek(0)
-                    raise GitFailed(complaints.read(PIECE).decode(errors="replace").strip())
+                    output, complete = _collect_output(process, bounds)
+                if complete and process.returncode:
+                    stderr_file.seek(0)
+                    raise GitError(stderr_file.read(PIECE).decode(errors="replace").strip())
         except (TimeoutError, subprocess.TimeoutExpired) as error:
-            raise TooMuch(f"git {args[0]} took more than {bounds.seconds:g} s") from error
+            raise LimitExceeded(f"git {args[0]} took more than {bounds.seconds:g} s") from error
         except (OSError, ValueError) as error:
-            raise GitFailed(str(error)) from error
-        return said, whole
+            raise GitError(str(error)) from error
+        return output, complete
 
     def make(self, path: Path) -> None:
-        """An empty bare repository."""
+        """Create an empty bare repository."""
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(path)
         path.mkdir(parents=True)
@@ -166,43 +166,43 @@ class Git:
 
 
 def _limit_work(process: subprocess.Popen[bytes], bounds: Bounds) -> None:
-    """Linux has it; elsewhere time on the clock is all there is."""
+    """Limit the CPU time, on Linux; other systems have the limit of real time only."""
     if hasattr(resource, "prlimit"):
         most = math.ceil(bounds.seconds)
         with contextlib.suppress(OSError):
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (most, most))
 
 
-def _heard_out(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bool]:
-    """What it says, and whether that is all. It has ended then; raises ``TimeoutError`` or ``TimeoutExpired``."""
-    until = time.monotonic() + bounds.seconds * PATIENCE
+def _collect_output(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bool]:
+    """(output, whether it is complete), after the process has ended; raises ``TimeoutError`` or ``TimeoutExpired``."""
+    deadline = time.monotonic() + bounds.seconds * WALL_TIME_FACTOR
     try:
-        said = _read(process, until, bounds.said)
-        whole = len(said) <= bounds.said
-        if whole:
-            process.wait(max(until - time.monotonic(), 0))
-            if process.returncode in _WORKED_TOO_LONG:
+        output = _read(process, deadline, bounds.output_bytes)
+        complete = len(output) <= bounds.output_bytes
+        if complete:
+            process.wait(max(deadline - time.monotonic(), 0))
+            if process.returncode in _CPU_LIMIT_SIGNALS:
                 raise TimeoutError
-        return said, whole
+        return output, complete
     finally:
         if process.poll() is None:
-            # Git has children of its own, which end with it.
+            # Git has child processes; they end with it.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read(process: subprocess.Popen[bytes], until: float, most: int) -> bytes:
-    """Until it has said everything, or more than ``most``; raises ``TimeoutError``."""
-    said = bytearray()
+def _read(process: subprocess.Popen[bytes], deadline: float, most: int) -> bytes:
+    """Read to the end of the output, or until it is longer than ``most``; raises ``TimeoutError``."""
+    output = bytearray()
     if process.stdout is None:
         return b""
-    talk = select.poll()
-    talk.register(process.stdout, select.POLLIN)
-    while len(said) <= most:
-        if not talk.poll(max(until - time.monotonic(), 0) * 1000):
+    poller = select.poll()
+    poller.register(process.stdout, select.POLLIN)
+    while len(output) <= most:
+        if not poller.poll(max(deadline - time.monotonic(), 0) * 1000):
             raise TimeoutError
         piece = os.read(process.stdout.fileno(), PIECE)
         if not piece:
             break
-        said += piece
-    return bytes(said)
+        output += piece
+    return bytes(output)

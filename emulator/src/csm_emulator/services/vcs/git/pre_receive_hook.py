@@ -1,15 +1,15 @@
-"""What is looked at before a push is let in: git runs this as its ``pre-receive`` hook."""
+"""The ``pre-receive`` hook: git runs it to check each push."""
 
 from __future__ import annotations
 
 LARGEST_REPOSITORY = 256 << 20
-"""Bytes of all objects, unpacked, so that what was pushed can be read again, and be copied into the state file while
-everything else waits. A pack of some MB can unpack to thousands of times as much.
+"""Bytes of all unpacked objects: they must be readable, and be copied into the state file while all other work waits.
+A pack of a few MB can unpack to thousands of times its size.
 """
 MOST_OBJECTS = 250_000
 HOOK = f"""#!/bin/sh
-# What Gitea's own hook refuses: a push that touches a protected branch, and the end of the default branch.
-# And what would be too much for an emulator.
+# Refuses what Gitea's own hook refuses: pushes to protected branches, and deleting the default branch.
+# It also refuses repositories that are too large for an emulator.
 set -f
 refuse() {{ echo "Gitea: $1" >&2; exit 1; }}
 weigh() {{
@@ -19,7 +19,7 @@ weigh() {{
     echo "$count" "$total"
   }}
 }}
-# Where nothing came, as when a branch is deleted, nothing is weighed.
+# Without new objects, as when a branch is deleted, the size is not checked.
 if [ -n "$GIT_QUARANTINE_PATH" ]; then
   weighed=$(weigh)
   count=${{weighed% *}} total=${{weighed#* }}

@@ -1,4 +1,4 @@
-"""Names that git takes for branches and tags."""
+"""Valid names of branches and tags."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
 def is_branch_name(name: str) -> bool:
-    """As ``git check-ref-format --branch``, and not longer than Gitea takes."""
+    """Whether ``git check-ref-format --branch`` accepts the name, and it is not longer than Gitea's limit."""
     if not name or len(name) > LONGEST or _FORBIDDEN.search(name):
         return False
     if name[0] in "-/" or name[-1] in "/." or name in ("@", "HEAD"):

@@ -1,4 +1,4 @@
-"""Which buckets there are and what is in them; the bytes are elsewhere, by the names that the records hold."""
+"""The catalogue of buckets and objects; the records name the blobs that hold the bytes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,27 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from csm_emulator.records import Record
-from csm_emulator.services.s3.blobs import Store
+from csm_emulator.services.s3.blobs import BlobStore
 from csm_emulator.state.tables import RecordTables
 
 
 class Catalogue:
+    """The record of an object has: size, etag, modified, media, headers, meta, tags, sums, acl, and parts: [name of the
+    blob, size] each.
+    """
+
     def __init__(
-        self, tables: RecordTables, store: Store, buckets: Mapping[str, Any], objects: Mapping[tuple[str, str], Record]
+        self,
+        tables: RecordTables,
+        store: BlobStore,
+        buckets: Mapping[str, Any],
+        objects: Mapping[tuple[str, str], Record],
     ) -> None:
         self._store = store
         self._buckets = tables.open("s3.buckets", buckets)
-        self._objects = tables.open("s3.objects", {_place(*where): record for where, record in objects.items()})
+        self._objects = tables.open(
+            "s3.objects", {_place(*bucket_and_key): record for bucket_and_key, record in objects.items()}
+        )
         self._names: dict[str, list[str]] = {name: [] for name in self._buckets}
         for place in self._objects:
             bucket, _, key = place.partition("/")
@@ -36,25 +46,25 @@ class Catalogue:
         self._names.setdefault(name, [])
 
     def drop_bucket(self, name: str) -> None:
-        """It is empty."""
+        """Remove an empty bucket."""
         del self._buckets[name], self._names[name]
 
     def keys(self, bucket: str) -> list[str]:
-        """In order. Not to be changed."""
+        """The keys in order; callers must not change the list."""
         return self._names[bucket]
 
     def get(self, bucket: str, key: str) -> Record | None:
         return self._objects.get(_place(bucket, key))
 
     def put(self, bucket: str, key: str, record: Record) -> None:
-        """What was there before is gone, with its bytes."""
-        before = self.get(bucket, key)
+        """Store the record; the blobs of the previous one are dropped."""
+        previous = self.get(bucket, key)
         self._objects[_place(bucket, key)] = record
-        if before is None:
+        if previous is None:
             insort(self._names[bucket], key)
         else:
-            kept = {name for name, _ in record["parts"]}
-            self._store.drop(name for name, _ in before["parts"] if name not in kept)
+            kept_blobs = {name for name, _ in record["parts"]}
+            self._store.drop(name for name, _ in previous["parts"] if name not in kept_blobs)
 
     def delete(self, bucket: str, key: str) -> bool:
         record = self.get(bucket, key)

@@ -1,4 +1,4 @@
-"""The objects that are written and read back, as etcd keeps them, and the one count of their versions."""
+"""The stored objects, as in etcd, and the one version counter for all of them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.storage.history import Change, History
 
 FIRST_VERSION = 100_000
-"""A cluster has lived for a while when anybody looks at it."""
+"""The resource version on the first day: a cluster is never new when clients use it."""
 
 
 def key_of(place: str, namespace: str, name: str) -> str:
     return f"{place}/{namespace}/{name}"
 
 
-class Store:
+class ObjectStore:
     def __init__(self, context: Context, seeds: Iterable[tuple[Kind, Json]]) -> None:
         self._context = context
         seeded = {
-            key_of(kind.place, each["metadata"].get("namespace", ""), each["metadata"]["name"]): each
-            for kind, each in seeds
+            key_of(kind.place, seed["metadata"].get("namespace", ""), seed["metadata"]["name"]): seed
+            for kind, seed in seeds
         }
         self._table = context.tables.open("kubernetes.objects", seeded)
         self._numbers = context.tables.open("kubernetes.numbers")
@@ -37,7 +38,7 @@ class Store:
         return int(self._numbers.get("version", FIRST_VERSION))
 
     def first_day(self) -> bool:
-        """True once in the life of a machine."""
+        """True at the first call in the life of a machine, False afterwards."""
         first = "begun" not in self._numbers
         self._numbers["begun"] = True
         return first
@@ -46,47 +47,47 @@ class Store:
         self._numbers["version"] = self.version + 1
         return self.version
 
-    def new_uid(self, *about: object) -> str:
+    def new_uid(self, *key: object) -> str:
         self._numbers["uid"] = self._numbers.get("uid", 0) + 1
-        return self._context.random.uuid("kubernetes.uid", self._numbers["uid"], *about)
+        return self._context.random.uuid("kubernetes.uid", self._numbers["uid"], *key)
 
     def get(self, place: str, namespace: str, name: str) -> Json:
-        """None when it is not there."""
+        """The object; None when it does not exist."""
         return self._table.get(key_of(place, namespace, name))
 
     def list(self, place: str, namespace: str = "") -> list[Json]:
-        """In the order of etcd; of one namespace, or of all."""
+        """The objects in the order of etcd, of one namespace or of all."""
         start = f"{place}/{namespace}/" if namespace else ""
         return [self._table[key] for key in sorted(self._keys[place]) if key.startswith(start)]
 
     def owned(self, uid: str) -> Sequence[tuple[str, Json]]:
-        """(place, object) of what has this owner."""
+        """(place, object) of the objects with this owner."""
         return [(key.rsplit("/", 2)[0], self._table[key]) for key in sorted(self._owned[uid])]
 
     def put(self, place: str, value: Json) -> Json:
-        """What is kept: the same with a new version."""
+        """Store the object and return it with its new version."""
         meta = value["metadata"]
         key = key_of(place, meta.get("namespace", ""), meta["name"])
-        before = self._table.get(key)
-        kept = stamped(value, self.next_version())
-        if before is not None:
-            self._unindex(key, before)
-        self._table[key] = kept
-        self._index(key, kept)
-        self.note(place, "ADDED" if before is None else "MODIFIED", kept, before)
-        return kept
+        previous = self._table.get(key)
+        versioned = with_version(value, self.next_version())
+        if previous is not None:
+            self._unindex(key, previous)
+        self._table[key] = versioned
+        self._index(key, versioned)
+        self.note(place, "ADDED" if previous is None else "MODIFIED", versioned, previous)
+        return versioned
 
     def remove(self, place: str, namespace: str, name: str) -> Json:
         key = key_of(place, namespace, name)
-        before = self._table.pop(key)
-        self._unindex(key, before)
-        gone = stamped(before, self.next_version())
-        self.note(place, "DELETED", gone, before)
-        return gone
+        previous = self._table.pop(key)
+        self._unindex(key, previous)
+        removed = with_version(previous, self.next_version())
+        self.note(place, "DELETED", removed, previous)
+        return removed
 
-    def note(self, place: str, kind: str, value: Json, before: Json) -> None:
-        """For kinds that are kept elsewhere too: watchers hear of it."""
-        self.history.add(Change(int(value["metadata"]["resourceVersion"]), place, kind, value, before))
+    def note(self, place: str, kind: str, value: Json, previous: Json) -> None:
+        """Add a change to the history, for watchers; also for kinds that are not in this store."""
+        self.history.add(Change(int(value["metadata"]["resourceVersion"]), place, kind, value, previous))
 
     def _index(self, key: str, value: Json) -> None:
         self._keys[key.rsplit("/", 2)[0]].add(key)
@@ -101,5 +102,5 @@ class Store:
                 del self._owned[owner["uid"]]
 
 
-def stamped(value: Json, version: int) -> Json:
+def with_version(value: Json, version: int) -> Json:
     return {**value, "metadata": {**value["metadata"], "resourceVersion": str(version)}}
