@@ -141,8 +141,8 @@ def _compare(real: Json, ours: Json, place: str) -> Iterator[tuple[str, Json, Js
         for name in sorted(real.keys() | ours.keys()):
             yield from _compare(real.get(name, _ABSENT), ours.get(name, _ABSENT), f"{place}/{name}")
     elif isinstance(real, list) and isinstance(ours, list) and len(real) == len(ours):
-        for index, (one, other) in enumerate(zip(real, ours, strict=True)):
-            yield from _compare(one, other, f"{place}/{index}")
+        for index, (real_item, our_item) in enumerate(zip(real, ours, strict=True)):
+            yield from _compare(real_item, our_item, f"{place}/{index}")
     elif type(real) is not type(ours) or real != ours:
         yield place, real, ours
 
