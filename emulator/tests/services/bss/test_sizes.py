@@ -36,7 +36,7 @@ def test_long_parameters_of_many_hosts(bss: Service, large: dict[str, Any]) -> N
 
 
 def test_what_was_deleted_or_replaced_counts_no_more(bss: Service) -> None:
-    """The limit is smaller than the whole reply, but larger than half of it."""
+    """One of these writes is within the bound on all stored parameters, two of them are not."""
     much = {"hosts": HOSTS[:400], "params": "x" * 100_000}
     for _ in range(3):
         assert bss.ask("PUT", PATH, much).status == 200

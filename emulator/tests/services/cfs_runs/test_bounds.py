@@ -426,7 +426,7 @@ class Hosts:
         return Reading()
 
     def end_reading(self, _: str) -> None:
-        """The cache keeps no large result."""
+        """Does nothing: the stub has no cache."""
 
 
 def test_an_inventory_reads_only_what_it_needs() -> None:

@@ -197,7 +197,7 @@ def test_tail_gives_lines_and_follows(machine: Emulator) -> None:
 
 @pytest.mark.parametrize("lines", [f"/var/log/conman/console.{NODE}", "++5", "9" * 5000, "five", "-"])
 def test_what_is_no_number_of_lines_shows_nothing(machine: Emulator, lines: str) -> None:
-    """A tenant gets no console of a node of another tenant."""
+    """A path in place of the number does not open the log of another node."""
     with socket(machine, f"interact/{NODE}") as opened:
         log_in(opened, machine)
         opened.send("exit")

@@ -39,7 +39,7 @@ class Wire:
         self.said += data
 
     def close(self) -> None:
-        """Closes nothing."""
+        """Does nothing: the test has no connection to close."""
 
 
 def path(api: Api, *argv: str, **options: bool) -> str:

@@ -280,7 +280,7 @@ def test_the_host_is_always_signed(s3: Caller) -> None:
 
 
 def test_the_hash_of_a_body_may_come_with_a_url(s3: Caller) -> None:
-    """The host is signed as the request has it, and not as a header."""
+    """The signature covers the hash as the body's, and not as a header."""
     url = presigned("PUT", f"http://{HOST}/ims/mine", s3.keys, time.time(), 60).removeprefix(f"http://{HOST}")
     assert s3.unsigned("PUT", url, b"new", {"x-amz-content-sha256": "UNSIGNED-PAYLOAD"}).status == 200
 
