@@ -16,7 +16,7 @@ compile := $(bin)/uv pip compile --quiet --universal --generate-hashes --python-
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check conformance bench wheel lock docs clean
+.PHONY: help setup demo test check conformance bench wheel lock docs session clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,10 +42,10 @@ $(ready): requirements/dev.txt requirements/uv.txt pyproject.toml emulator/pypro
 	@$(bin)/python -m compileall -q src tests emulator
 	@touch $@
 
-demo: $(ready) ## a server, two tenants, three people, a worker killed half-way; ONCE=1 ends after it, EMPTY=1 tells none
+demo: $(ready) ## a server, two tenants, three people, a worker killed half-way; ONCE=1 stops at the end, EMPTY=1 starts an empty server
 	@ONCE=$(ONCE) EMPTY=$(EMPTY) $(bin)/python -m demo.story
 
-test: $(ready) ## run every test that needs neither root nor a server that is not there
+test: $(ready) ## run every test that needs neither root nor an external server
 	$(if $(TESTS),$(bin)/pytest -n $(JOBS) --dist worksteal --durations=10 $(TESTS))
 	$(if $(EMULATOR_TESTS),cd emulator && ../$(bin)/pytest -n $(JOBS) --dist worksteal --durations=10 $(EMULATOR_TESTS))
 
@@ -67,6 +67,9 @@ bench: $(ready) ## measure the budgets; table on screen, JSON under build/
 
 docs: $(ready) ## redraw the figures and tables that are generated from code
 	$(bin)/python -m canton.admin.reference docs
+
+session: $(ready) ## run the commands of docs/session.svg, the picture in the README, and redraw it
+	$(bin)/python -m demo.session_picture docs/session.svg
 
 wheel: $(ready) ## build dist/: the two wheels, and the lock files to install them with
 	rm -rf dist

@@ -79,7 +79,7 @@ def test_what_goes_on_from_the_first_hour(tmp_path: Path) -> None:
 
 def test_pretend_nodes_can_be_removed_before_a_real_site_takes_their_names(tmp_path: Path) -> None:
     """Plays "csm-site.md" where it says so, with the site of the first hour."""
-    parts = FIRST_HOUR.read_text().replace(section(FIRST_HOUR, "Install"), "").split("## End it")
+    parts = FIRST_HOUR.read_text().replace(section(FIRST_HOUR, "Install"), "").split("## Stop the server")
     removal = section(DOCS / "howto" / "csm-site.md", "First remove pretend nodes").replace("site=alps", "site=laptop")
     nothing_left = "```\n$ canton site delete laptop --reason 'pretend' --yes\n```\n"
     run(examples(f"{parts[0]}{removal}{nothing_left}\n## End it{parts[1]}"), tmp_path, PROGRAMS)

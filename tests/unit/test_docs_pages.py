@@ -13,7 +13,8 @@ from canton.cli.main import root
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+EMULATOR_PAGES = [ROOT / "emulator" / "README.md", *sorted((ROOT / "emulator" / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *EMULATOR_PAGES]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -69,9 +70,10 @@ def part(page: Path, heading: str) -> str:
     return match[1]
 
 
-def test_the_readme_has_one_list_of_what_works_and_one_of_what_is_planned() -> None:
+def test_the_readme_has_one_table_of_what_works_and_one_list_of_what_is_planned() -> None:
     today, planned = (part(ROOT / "README.md", f"What {what}") for what in ("works today", "is planned"))
-    assert today.count("\n- ") > 3
+    # The head of the table and the line below it are two of these.
+    assert today.count("\n| ") > 3 + 1
     assert planned.count("\n- ") > 3
     assert PLANNED.findall(today) == []
     assert {"boot", "slurm", "proof"} <= {word.lower() for word in PLANNED.findall(planned)}
@@ -119,3 +121,57 @@ def test_secrets_go_into_files_that_only_their_owner_reads(page: Path) -> None:
     commands = re.findall(r"^\$ (.+)$", page.read_text(), re.MULTILINE)
     writing = [command for command in commands if re.search(r"> \S*(token|secret|password)\S*$", command)]
     assert [command for command in writing if "umask 077" not in command] == []
+
+
+# The changelog tells history, in which a path may be gone.
+PAGES_WITH_PATHS = [page for page in PAGES if page.name != "CHANGELOG.md"]
+# What pages call a path for short begins in one of these folders.
+PATH_ROOTS = (
+    ROOT,
+    ROOT / "src" / "canton",
+    ROOT / "tests",
+    ROOT / "emulator",
+    ROOT / "emulator" / "src" / "csm_emulator",
+    ROOT / "emulator" / "tests",
+)
+FOLDERS = {path.name for root in PATH_ROOTS for path in root.iterdir() if path.is_dir()} - {"build", "dist"}
+PATH = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|svg|toml|md|json|csv)|(?:[\w.-]+/)+[\w.-]*)(?::\w+)?`")
+
+
+def named_paths(page: Path) -> set[str]:
+    """The paths in backquotes, outside of blocks of code, that begin in a folder of this repository or are a module."""
+    paths = set(PATH.findall(CODE.sub("", page.read_text())))
+    return {path for path in paths if path.split("/")[0] in FOLDERS or path.endswith(".py")}
+
+
+def is_there(path: str) -> bool:
+    """A module without its folder may be anywhere: some pages name it beside its folder."""
+    if "/" not in path:
+        return any(next(root.rglob(path), None) for root in (ROOT / "src", ROOT / "emulator" / "src", ROOT / "tests"))
+    return any((root / path).exists() or (root / f"{path}.py").exists() for root in PATH_ROOTS)
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_PATHS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_path_that_a_page_names_is_there(page: Path) -> None:
+    assert sorted(path for path in named_paths(page) if not is_there(path)) == []
+
+
+def test_the_map_names_paths() -> None:
+    assert len(named_paths(ROOT / "ARCHITECTURE.md")) > 50
+
+
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
+GLOSSARY_WORDS = re.findall(r"^- \*\*(.+?)\*\*: ", GLOSSARY.read_text(), re.MULTILINE)
+# The reference of the command line has its help.
+OTHER_PAGES = " ".join(page.read_text() for page in PAGES if page not in (GLOSSARY, ROOT / "CHANGELOG.md"))
+
+
+def test_the_glossary_has_each_word_once() -> None:
+    assert len(GLOSSARY_WORDS) > 50
+    assert sorted(GLOSSARY_WORDS) == sorted(set(GLOSSARY_WORDS))
+
+
+@pytest.mark.parametrize("word", GLOSSARY_WORDS)
+def test_each_word_of_the_glossary_is_used_in_a_page_or_in_help(word: str) -> None:
+    spelling = r"[-_\s]+".join(re.escape(part) for part in re.split(r"[- ]", word))
+    assert re.search(rf"\b{spelling}", OTHER_PAGES, re.IGNORECASE)
