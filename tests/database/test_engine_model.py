@@ -642,8 +642,8 @@ def test_the_engine_keeps_its_promises(
     def uptime() -> float:
         return clocks[-1].uptime()
 
-    for user in ("lease", "pen"):
-        monkeypatch.setattr(f"canton.operations.{user}.uptime", uptime)
+    for user in ("lease", "journal_writer"):
+        monkeypatch.setattr(f"canton.operations.engine.{user}.uptime", uptime)
     explore(fresh_databases, templates[backend], new_clock, settings(max_examples=50))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from csm_emulator.services.bss.boot_script.presigned_urls import resolved
+from csm_emulator.services.bss.boot_script.presigned_urls import fetch_url
 from csm_emulator.services.bss.cloud_init.go_yaml import cloud_config
 from csm_emulator.site import Site
 from csm_emulator.transport.sigv4 import Keys
@@ -129,13 +129,13 @@ def test_parameters_survive_a_restart(tmp_path: Path) -> None:
     ],
 )
 def test_addresses_in_s3_are_signed_as_aws_does(address: str, signature: str) -> None:
-    url = resolved(address, Keys("AKIDACCESS", "secret"), 1_794_798_155)
+    url = fetch_url(address, Keys("AKIDACCESS", "secret"), 1_794_798_155)
     assert url.endswith(f"&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&X-Amz-Signature={signature}")
 
 
 def test_other_addresses_are_left_alone() -> None:
     for address in ("http://k", "/var/kernel", "s3://b/%zz", "nonsense", ""):
-        assert resolved(address, Keys("a", "s"), 0) == address
+        assert fetch_url(address, Keys("a", "s"), 0) == address
 
 
 def test_yaml_is_written_as_go_writes_it() -> None:

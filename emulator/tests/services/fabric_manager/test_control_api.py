@@ -1,4 +1,4 @@
-"""From a document to the switch: gateway, documents, switches, control API and command line."""
+"""End to end: the gateway, documents, switches, and the state of ports on the control API and the command line."""
 
 from __future__ import annotations
 

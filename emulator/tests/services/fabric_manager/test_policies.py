@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from csm_emulator.services.fabric_manager.policy_merge import merge
-from csm_emulator.services.fabric_manager.switch_sync import ON_THE_WAY, SWEEP
+from csm_emulator.services.fabric_manager.switch_sync import PUSH_DELAY, SWEEP_INTERVAL
 from machine.fabric.network import FOUR, ONE, RIGHT, THREE, TWO
 from service_client import open_site, reopen
 from services.fabric_manager.manager import POLICIES, PUSHED, Manager
@@ -36,12 +36,12 @@ def test_a_tenant_gets_its_vlan_as_the_public_operator_does_it(manager: Manager)
 def test_a_push_comes_with_the_next_round_and_not_before(manager: Manager) -> None:
     blue = manager.make_vlan(2, "blue")
     now = manager.site.clock.now()
-    manager.step((now // SWEEP + 1) * SWEEP - now + 5)
+    manager.step((now // SWEEP_INTERVAL + 1) * SWEEP_INTERVAL - now + 5)
     manager.give(ONE, blue)
     manager.give(THREE, blue)
     manager.step(5.9)
     assert (manager.state(ONE).native, manager.state(THREE).native) == (1, 1)
-    manager.step(0.1 + ON_THE_WAY[1])
+    manager.step(0.1 + PUSH_DELAY[1])
     assert (manager.state(ONE).native, manager.state(THREE).native) == (2, 2)
     changes = [line for line in manager.site.log.after(0, 1000) if line["what"] == "port-changed"]
     assert len({line["at"] for line in changes}) == 2, "each switch hears of it at its own moment"
@@ -98,7 +98,7 @@ def test_the_first_policy_with_a_field_wins() -> None:
     assert merge([{"state": "OFFLINE"}, second], edge=True)["online"] is False
 
 
-def test_fields_that_no_policy_sets() -> None:
+def test_defaults_without_policies() -> None:
     assert merge([], edge=True) == {
         "online": False,
         "native": 1,
@@ -194,7 +194,7 @@ def test_no_effect_leaves_the_port_as_it_was_and_the_next_patch_mends_it(manager
     assert manager.state(THREE).native == 2
     manager.site.clear_fault(fault)
     manager.step(3600)
-    assert manager.state(ONE).native == 1, "the task does not check the result"
+    assert manager.state(ONE).native == 1, "the state of the port is not compared with its policies"
     manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": manager.links(ONE)})
     manager.step(PUSHED)
     assert manager.state(ONE).native == 2

@@ -75,7 +75,7 @@ def test_a_group_stands_for_its_controllers(scsd: Service) -> None:
     assert set(dump(scsd, "bmcs")) == {BMC, BMC_TOO}
 
 
-def test_force_skips_the_check_in_hsm(scsd: Service) -> None:
+def test_force_does_not_ask_hsm(scsd: Service) -> None:
     spy = Spy(scsd.site)
     spy.instead["smd"] = Reply(503)
     detail = "ERROR: Problem verifying target states: Bad return status from state manager: 503."

@@ -31,7 +31,7 @@ def load(sls: Service, state: Any) -> int:
 
 
 def user_fields(state: Any) -> Any:
-    """The fields of a dump that a user sets; SLS derives the others from them."""
+    """The part of a dump that the site sets; the rest is computed from it."""
     hardware = {entry["Xname"]: (entry["Class"], entry.get("ExtraProperties")) for entry in state["Hardware"].values()}
     networks = {
         entry["Name"]: (entry["Type"], entry["FullName"], entry["IPRanges"], entry.get("ExtraProperties"))

@@ -1,4 +1,4 @@
-"""Discovery: it takes time, reads the hardware, and fails where no controller answers."""
+"""Discovery takes some seconds, stores the data of a controller, and fails for a silent one."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_stale_inventory_stays_as_it_was(tiny_hsm: Hsm) -> None:
     assert tiny_hsm.refusal("GET", f"/Inventory/Hardware/{NODE}")[0] == 404
 
 
-def test_invalid_discovery_requests(hsm: Hsm) -> None:
+def test_requests_without_known_endpoints(hsm: Hsm) -> None:
     assert hsm.refusal("POST", DISCOVER, {}) == (404, "RedfishEndpoints collection is empty")
     assert hsm.refusal("POST", DISCOVER, {"xnames": ["x0c0s0b0"]}) == (404, "No such RedfishEndpoint: x0c0s0b0")
     for body in (b"", b"{", b"[]", b'{"xnames":"x0"}'):

@@ -89,7 +89,7 @@ def test_an_owner_that_changes_is_found_by_its_new_name(hsm: Hsm) -> None:
     assert [interface["ID"] for interface in hsm.read(f"{INTERFACES}?componentid=x0c0s1b0n0")] == [ID]
 
 
-def test_changing_a_missing_interface_answers_with_an_empty_one(hsm: Hsm) -> None:
+def test_changing_an_unknown_interface_answers_with_an_empty_record(hsm: Hsm) -> None:
     """A quirk of SMD: 200 and an interface without a name."""
     reply = hsm.do("PATCH", f"{INTERFACES}/{ID}", {"Description": "new"}).json()
     assert (reply["ID"], reply["IPAddresses"]) == ("", None)

@@ -1,4 +1,4 @@
-"""VNIs for services, jobs and their steps: no VNI has two owners."""
+"""VNIs for services, jobs and their steps: a VNI has one owner."""
 
 from __future__ import annotations
 
@@ -283,8 +283,8 @@ def test_garbage_is_a_problem(vnid: Service, body: bytes) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(["reserve", "release", "job", "end"]), st.integers(0, 4)), max_size=30))
-def test_no_vni_has_two_owners(vnid: Service, steps: list[tuple[str, int]]) -> None:
-    """After any sequence of requests the allocated VNIs are those that were reserved and not released."""
+def test_a_vni_has_one_owner(vnid: Service, steps: list[tuple[str, int]]) -> None:
+    """After any sequence of requests, the reserved VNIs are those that were assigned and not released."""
     vnid.ask("DELETE", "/status")
     owners: dict[int, str] = {}
     for what, number in steps:

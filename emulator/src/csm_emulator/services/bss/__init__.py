@@ -1,1 +1,1 @@
-"""BSS, the Boot Script Service: what each node boots, as an iPXE script, and cloud-init. Facts from hms-bss v1.37.0."""
+"""BSS, the Boot Script Service: iPXE scripts and cloud-init data of nodes. Facts from hms-bss v1.37.0."""

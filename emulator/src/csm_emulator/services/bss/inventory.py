@@ -1,4 +1,4 @@
-"""What BSS knows of nodes. It asks HSM for everything at once, and then lives on it until it must ask again."""
+"""BSS's copy of HSM's nodes: BSS reads all of them at once, and uses the copy until it is outdated."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
 from csm_emulator.records import Json
 
 EVICTION = 600
-"""Seconds; BSS's own default."""
-LARGE = 1000
-PAUSE = 10
-"""Nodes that BSS does not know are told to come again after 10 s. Asking HSM more often than that, for a machine with
-more than ``LARGE`` nodes, would tell them nothing and hold up everybody: the real one does it in the background."""
-_ALWAYS = frozenset({"ID", "Type"})
+"""The longest age of the copy in seconds; BSS's own default."""
+LARGE_MACHINE = 1000
+MIN_RETRIEVAL_INTERVAL = 10
+"""Seconds between two reads of a machine with more than ``LARGE_MACHINE`` nodes. Unknown nodes retry after 10 s anyway,
+and more frequent reads would delay all requests: the real BSS reads in the background."""
+_REQUIRED_FIELDS = frozenset({"ID", "Type"})
 _NO_MAC = frozenset({"", "not available"})
 _MAC = re.compile("[0-9a-fA-F]{12}")
 
 
 @dataclass(slots=True)
-class Known:
-    """HSM's nodes and where to find them."""
+class NodeIndex:
+    """HSM's nodes, indexed by name, MAC, NID and address."""
 
     components: list[Json] = field(default_factory=list)
     by_name: dict[str, Json] = field(default_factory=dict)
@@ -31,10 +31,10 @@ class Known:
     by_nid: dict[int, Json] = field(default_factory=dict)
     names_by_address: dict[str, str] = field(default_factory=dict)
     names: dict[tuple[str, Json], list[str]] = field(default_factory=dict)
-    """By ``("FQDN", …)``, ``("MAC", …)`` and ``("NID", …)``: of all that have it, not only of the first."""
+    """``("FQDN", …)``, ``("MAC", …)`` or ``("NID", …)`` → xnames of all nodes that have it, not only of the first."""
 
     def names_of(self, hosts: Iterable[str], macs: Iterable[str], nids: Iterable[int]) -> list[str] | None:
-        """Components with one of these; None when it may be any."""
+        """The names of nodes with one of these; None when any node may match."""
         hosts = list(hosts)
         if "" in hosts:
             return None
@@ -45,56 +45,56 @@ class Known:
 class Inventory:
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._known: Known | None = None
-        self._stamp = 0
-        self._asked = 0.0
+        self._nodes: NodeIndex | None = None
+        self._as_of = 0
+        self._retrieved_at = 0.0
         self._updates = context.tables.open("bss.updates")
 
-    def forget(self) -> None:
-        """After a restart it knows nothing."""
-        self._known, self._stamp = None, 0
+    def clear(self) -> None:
+        """A restart empties the copy."""
+        self._nodes, self._as_of = None, 0
 
     @property
-    def known(self) -> Known:
+    def nodes(self) -> NodeIndex:
         return self.refreshed(0)
 
     def by_mac(self, mac: str) -> Json | None:
-        return self.known.by_mac.get(mac.lower())
+        return self.nodes.by_mac.get(mac.lower())
 
     def by_name(self, name: str) -> Json | None:
-        return self.known.by_name.get(name)
+        return self.nodes.by_name.get(name)
 
     def by_nid(self, nid: int) -> Json | None:
-        return self.known.by_nid.get(nid)
+        return self.nodes.by_nid.get(nid)
 
     def name_at(self, address: str) -> str | None:
-        """Whose address it is. What is known is not older than ``EVICTION``, and for an unknown one HSM is asked."""
-        found = self.refreshed(self._now() - EVICTION).names_by_address
-        if address not in found:
-            found = self.refreshed(self._now()).names_by_address
-        return found.get(address)
+        """The node with this address. The copy is at most ``EVICTION`` old; an unknown address causes a new read."""
+        names = self.refreshed(self._now() - EVICTION).names_by_address
+        if address not in names:
+            names = self.refreshed(self._now()).names_by_address
+        return names.get(address)
 
-    def refreshed(self, stamp: int) -> Known:
-        """As HSM is at this second or later; 0 for whatever is known, -1 for what is so now."""
-        if self._known is None or stamp < 0 or stamp > self._stamp:
+    def refreshed(self, stamp: int) -> NodeIndex:
+        """HSM's nodes at this time (seconds since 1970) or later; 0 accepts any copy, -1 reads a new one."""
+        if self._nodes is None or stamp < 0 or stamp > self._as_of:
             now = self._now()
             if stamp <= 0:
-                self._stamp = now
+                self._as_of = now
             else:
-                self._stamp = stamp + EVICTION if now - stamp >= EVICTION else stamp
+                self._as_of = stamp + EVICTION if now - stamp >= EVICTION else stamp
             self._retrieve()
-        return self._known or Known()
+        return self._nodes or NodeIndex()
 
-    def changed(self) -> None:
-        """HSM's notifier says that something changed."""
+    def note_change(self) -> None:
+        """Record a change notification of HSM."""
         self._updates["at"] = self._now()
 
-    def retrieving(self, *, force: bool = False) -> bool:
-        """Whether HSM has to be asked anew, which goes on while the node is told to come again."""
+    def refresh_if_changed(self, *, force: bool = False) -> bool:
+        """Read HSM again after a change. Whether it did, in which case the node has to retry later."""
         changed = self._updates.get("at", -1)
         if force:
             self.refreshed(-1)
-        elif self._stamp < changed:
+        elif self._as_of < changed:
             self.refreshed(changed)
         else:
             return False
@@ -105,48 +105,54 @@ class Inventory:
 
     def _retrieve(self) -> None:
         now = self._context.clock.now()
-        if self._known is not None and len(self._known.components) > LARGE and now - self._asked < PAUSE:
+        if (
+            self._nodes is not None
+            and len(self._nodes.components) > LARGE_MACHINE
+            and now - self._retrieved_at < MIN_RETRIEVAL_INTERVAL
+        ):
             return
-        self._asked = now
-        self._known = read(
+        self._retrieved_at = now
+        self._nodes = build_index(
             self._ask("/State/Components?type=Node", "Components"),
             self._ask("/Inventory/ComponentEndpoints?type=Node", "ComponentEndpoints"),
             self._ask("/Inventory/EthernetInterfaces?type=Node", ""),
         )
 
     def _ask(self, path: str, name: str) -> list[Json]:
-        """An HSM that answers with an error has nothing, for BSS: it does not look at the status."""
+        """The records of a collection; none when HSM answers with an error, since BSS ignores the status."""
         try:
-            answer = self._context.mesh.ask("smd", "GET", f"/hsm/v2{path}").json()
+            document = self._context.mesh.ask("smd", "GET", f"/hsm/v2{path}").json()
         except ValueError:
             return []
-        listed = answer.get(name) if isinstance(answer, dict) else answer
-        return listed if isinstance(listed, list) else []
+        records = document.get(name) if isinstance(document, dict) else document
+        return records if isinstance(records, list) else []
 
 
-def read(components: Iterable[Json], endpoints: Iterable[Json], interfaces: Iterable[Json]) -> Known:
-    known = Known([_component(each) for each in components])
-    known.by_name = {each["ID"]: each for each in known.components}
+def build_index(components: Iterable[Json], endpoints: Iterable[Json], interfaces: Iterable[Json]) -> NodeIndex:
+    index = NodeIndex([_component(record) for record in components])
+    index.by_name = {record["ID"]: record for record in index.components}
     for endpoint in endpoints:
-        if endpoint["ID"] in known.by_name:
-            _add_endpoint(known.by_name[endpoint["ID"]], endpoint)
+        if endpoint["ID"] in index.by_name:
+            _add_endpoint(index.by_name[endpoint["ID"]], endpoint)
     for interface in interfaces:
-        for place in interface.get("IPAddresses") or ():
-            if place.get("IPAddress"):
-                known.names_by_address[place["IPAddress"]] = interface.get("ComponentID", "")
-        if interface.get("ComponentID") in known.by_name:
-            _add_macs(known.by_name[interface["ComponentID"]], [_legal(interface.get("MACAddress", ""))])
-    _index(known)
-    return known
+        for address in interface.get("IPAddresses") or ():
+            if address.get("IPAddress"):
+                index.names_by_address[address["IPAddress"]] = interface.get("ComponentID", "")
+        if interface.get("ComponentID") in index.by_name:
+            _add_macs(index.by_name[interface["ComponentID"]], [_formatted_mac(interface.get("MACAddress", ""))])
+    _add_keys(index)
+    return index
 
 
-def _component(told: Json) -> Json:
-    kept = {name: told.get(name) for name in COMPONENT_FIELDS}
-    shown = {name: kept[name] for name in COMPONENT_FIELDS if name in _ALWAYS or _is_said(name, kept[name])}
-    return shown | {"FQDN": "", "MAC": None, "EndpointEnabled": False}
+def _component(record: Json) -> Json:
+    fields = {name: record.get(name) for name in COMPONENT_FIELDS}
+    present = {
+        name: fields[name] for name in COMPONENT_FIELDS if name in _REQUIRED_FIELDS or _is_present(name, fields[name])
+    }
+    return present | {"FQDN": "", "MAC": None, "EndpointEnabled": False}
 
 
-def _is_said(name: str, value: Json) -> bool:
+def _is_present(name: str, value: Json) -> bool:
     return value is not None and (value != "" if name in ("Enabled", "NID") else bool(value))
 
 
@@ -169,24 +175,24 @@ def _add_macs(component: Json, macs: list[str]) -> None:
     component["MAC"] = [*(component["MAC"] or ()), *macs]
 
 
-def _legal(mac: str) -> str:
-    """HSM leaves the colons out; BSS puts them in."""
-    bare = mac.replace(":", "").replace("-", "").replace(".", "")
-    if not _MAC.fullmatch(bare):
+def _formatted_mac(mac: str) -> str:
+    """The MAC with colons, which BSS inserts again; HSM may omit them."""
+    digits = mac.replace(":", "").replace("-", "").replace(".", "")
+    if not _MAC.fullmatch(digits):
         return "not available"
-    return ":".join(bare[at : at + 2] for at in range(0, 12, 2)).lower()
+    return ":".join(digits[at : at + 2] for at in range(0, 12, 2)).lower()
 
 
-def _index(known: Known) -> None:
-    """The first one wins; an empty slot has no MAC address."""
-    for component in known.components:
-        facts = [("FQDN", component["FQDN"]), ("NID", component.get("NID"))]
-        facts += [("MAC", mac.lower()) for mac in component["MAC"] or ()]
-        for fact in facts:
-            known.names.setdefault(fact, []).append(component["ID"])
+def _add_keys(index: NodeIndex) -> None:
+    """Add the keys of all components: of several with one key the first wins, and an empty slot has no MAC."""
+    for component in index.components:
+        keys = [("FQDN", component["FQDN"]), ("NID", component.get("NID"))]
+        keys += [("MAC", mac.lower()) for mac in component["MAC"] or ()]
+        for key in keys:
+            index.names.setdefault(key, []).append(component["ID"])
         if component.get("State", "").lower() != "empty":
             for mac in component["MAC"] or ():
-                known.by_mac.setdefault(mac.lower(), component)
+                index.by_mac.setdefault(mac.lower(), component)
         nid = component.get("NID")
         if isinstance(nid, int):
-            known.by_nid.setdefault(nid, component)
+            index.by_nid.setdefault(nid, component)

@@ -1,4 +1,4 @@
-"""When each node last asked for its boot script and its user data: how a boot is followed from outside."""
+"""The time of each node's last request for its boot script and its user data, by which clients follow a boot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from csm_emulator.transport.call import Call, Reply
 BOOTSCRIPT, USER_DATA = "bootscript", "user-data"
 
 
-class History:
+class LastAccess:
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
         self._table = context.tables.open("bss.history")
@@ -24,11 +24,15 @@ class History:
             return problem(500, f"Failed to search for name: {name}, endpoint: {endpoint}")
         if endpoint:
             return encoded(self._one(name, endpoint))
-        keys = sorted(self._table) if not name else [f"{name}/{each}" for each in (BOOTSCRIPT, USER_DATA)]
+        keys = (
+            sorted(self._table)
+            if not name
+            else [f"{name}/{endpoint_name}" for endpoint_name in (BOOTSCRIPT, USER_DATA)]
+        )
         return encoded([_access(*_split(key), self._table[key]) for key in keys if key in self._table])
 
     def _one(self, name: str, endpoint: str) -> Json:
-        """A node that never asked did so at 0, if it is something that nodes ask for."""
+        """One entry; a node without requests has the time 0, if the endpoint exists."""
         last = self._table.get(f"{name}/{endpoint}", 0)
         if not last and endpoint.lower() not in (BOOTSCRIPT, USER_DATA):
             return []

@@ -1,4 +1,4 @@
-"""The shapes of BSS's answers, and the way Go reads numbers in queries."""
+"""The replies of BSS, and Go's parsing of integers in queries."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _WHOLE = re.compile(
 
 
 class Panic(Exception):
-    """The real one has a bug there: its handler dies and the connection with it."""
+    """The handler of the real BSS panics here, which ends the connection."""
 
 
 def encoded(value: Json, status: int = 200) -> Reply:
     return hms_base.encoded(value, status, JSON)
 
 
-def guessed(value: Json, status: int = 200) -> Reply:
-    """Where no Content-Type is set, Go guesses, and takes JSON for text."""
+def sniffed(value: Json, status: int = 200) -> Reply:
+    """A reply without a Content-Type: Go guesses it, and takes JSON for text."""
     return hms_base.encoded(value, status, hms_base.SNIFFED)
 
 
@@ -32,18 +32,18 @@ def problem(status: int, detail: str, headers: tuple[tuple[str, str], ...] = ())
     return hms_base.problem(status, HTTPStatus(status).phrase, detail, headers=headers)
 
 
-def panicked() -> Reply:
-    """What Envoy makes of a connection that is gone."""
-    words = b"upstream connect error or disconnect/reset before headers. reset reason: connection termination"
-    return Reply(503, words, "text/plain")
+def panic_reply() -> Reply:
+    """Envoy's reply when the connection to BSS breaks."""
+    text = b"upstream connect error or disconnect/reset before headers. reset reason: connection termination"
+    return Reply(503, text, "text/plain")
 
 
-def whole(text: str) -> int | None:
-    """As ``strconv.ParseInt`` with base 0; None for what it refuses."""
-    found = _WHOLE.fullmatch(text) if len(text) < 100 else None
-    if found is None:
+def parse_int(text: str) -> int | None:
+    """The number as ``strconv.ParseInt`` reads it with base 0; None when it refuses the text."""
+    match = _WHOLE.fullmatch(text) if len(text) < 100 else None
+    if match is None:
         return None
-    digits = found[2].replace("_", "")
+    digits = match[2].replace("_", "")
     number = int(digits, 8) if digits.isdigit() and digits[0] == "0" else int(digits, 0)
-    number = -number if found[1] == "-" else number
+    number = -number if match[1] == "-" else number
     return number if -(1 << 63) <= number < 1 << 63 else None

@@ -1,4 +1,4 @@
-"""BSS's paths."""
+"""The routes of BSS."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from csm_emulator.services.bss.boot_script.api import BootScript
 from csm_emulator.services.bss.cloud_init.api import CloudInit
 from csm_emulator.services.bss.health import Service
 from csm_emulator.services.bss.inventory import Inventory
-from csm_emulator.services.bss.last_access import History
+from csm_emulator.services.bss.last_access import LastAccess
 from csm_emulator.services.bss.responses import problem
 from csm_emulator.services.bss.seed_data import seed
-from csm_emulator.services.bss.table import MOST, BootStore, TooMuch
+from csm_emulator.services.bss.table import MAX_CHARACTERS, BootStore, TooManyCharacters
 from csm_emulator.transport.call import Call, Reply, text_reply
 from csm_emulator.transport.routes import EmulatedService, Route, catching, go_not_found
 
 _ROOT = "/boot/v1"
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_AT_THE_ROOT = ("/meta-data", "/user-data", "/phone-home")
-"""cloud-init knows no longer paths."""
+_CLOUD_INIT_PATHS = ("/meta-data", "/user-data", "/phone-home")
+"""Paths without a prefix, since cloud-init uses no longer ones."""
 _ALLOWED = {
     f"{_ROOT}/bootparameters": "GET,PUT,POST,PATCH,DELETE",
     f"{_ROOT}/hosts": "GET,POST",
     f"{_ROOT}/scn": "POST",
     "/phone-home": "POST",
 }
-"""Everything else is read only."""
+"""Path → the methods in a 405; other paths allow GET only."""
 
 
 def create_service(context: Context) -> EmulatedService:
     inventory = Inventory(context)
-    history = History(context)
+    history = LastAccess(context)
     store = BootStore(context, inventory, seed(context.machine, context.random))
     parameters = Parameters(store, inventory)
     script = BootScript(context, store, inventory, history)
@@ -57,15 +57,17 @@ def create_service(context: Context) -> EmulatedService:
         Route("GET", "/user-data", cloud_init.user_data),
         Route("POST", "/phone-home", cloud_init.phone_home),
         *(Route(method, f"{_ROOT}/service", _add_slash) for method in _METHODS),
-        *(Route(method, f"{_ROOT}/{{any...}}", _index) for method in _METHODS),
+        *(Route(method, f"{_ROOT}/{{any...}}", _other_path) for method in _METHODS),
     ]
-    mounts = [("/apis/bss", ""), *((path, path) for path in _AT_THE_ROOT)]
-    routes = [route.through(lambda handler: catching(handler, TooMuch, _too_much)) for route in routes]
-    return EmulatedService("bss", mounts, routes, _not_found, _wrong_method, restarted=inventory.forget)
+    mounts = [("/apis/bss", ""), *((path, path) for path in _CLOUD_INIT_PATHS)]
+    routes = [
+        route.through(lambda handler: catching(handler, TooManyCharacters, _too_many_characters)) for route in routes
+    ]
+    return EmulatedService("bss", mounts, routes, _not_found, _wrong_method, restarted=inventory.clear)
 
 
-def _too_much(call: Call, _: TooMuch) -> Reply:  # noqa: ARG001 (the shape of every such function)
-    return problem(413, f"these are more than {MOST} characters of boot parameters, counted for each host")
+def _too_many_characters(call: Call, _: TooManyCharacters) -> Reply:  # noqa: ARG001 (the shape of every such function)
+    return problem(413, f"these are more than {MAX_CHARACTERS} characters of boot parameters, counted for each host")
 
 
 def _wrong_method(call: Call, _: Sequence[str]) -> Reply:
@@ -73,8 +75,8 @@ def _wrong_method(call: Call, _: Sequence[str]) -> Reply:
     return problem(405, f"allow {allowed}", (("Allow", allowed),))
 
 
-def _index(call: Call) -> Reply:
-    """Whatever else lies below is greeted."""
+def _other_path(call: Call) -> Reply:
+    """BSS's greeting on every other path below its root."""
     clean = _clean(call.path)
     return _redirect(call, clean) if clean != call.path else text_reply("Hello World!")
 
@@ -96,7 +98,7 @@ def _clean(path: str) -> str:
 
 
 def _redirect(call: Call, path: str) -> Reply:
-    """As Go's own server does since 1.26; 301 before."""
+    """A 307, as from Go's own server since 1.26; earlier versions sent 301."""
     query = urlencode(call.query)
     location = quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
     page = f'<a href="{location}">Temporary Redirect</a>.\n\n' if call.method in ("GET", "HEAD") else ""

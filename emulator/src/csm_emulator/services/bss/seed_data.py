@@ -1,4 +1,4 @@
-"""What a machine that is in use boots: as BOS leaves it, an entry for each node, one image for all of a kind."""
+"""The boot parameters of a machine in use, as BOS sets them: an entry for each node, an image for each kind of node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.services.bss.boot_parameters.records import NO_CLOUD_INIT
 from csm_emulator.state.random import SeededRandom
 
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
-# As in HPE's own session templates; the root file system comes over iSCSI.
+# As in HPE's own session templates; nodes mount the root file system over iSCSI.
 _PARAMS = (
     "console=ttyS0,115200 bad_page=panic crashkernel=512M hugepagelist=2m-2g intel_iommu=off intel_pstate=disable "
     "iommu.passthrough=on numa_interleave_omit=headless oops=panic pageblock_order=14 rd.neednet=1 rd.retry=10 "
@@ -29,7 +29,7 @@ class Seed:
 
 
 def image_key(kind: str, path: str) -> str:
-    """Where BSS keeps an image: by the FNV-1a hash of its path."""
+    """The key of an image in BSS's store: the FNV-1a hash of its path."""
     digest = _FNV_OFFSET
     for byte in path.encode("utf-8", "surrogatepass"):
         digest = ((digest ^ byte) * _FNV_PRIME) & 0xFFFFFFFFFFFFFFFF
@@ -37,13 +37,13 @@ def image_key(kind: str, path: str) -> str:
 
 
 def seed(machine: Machine, random: SeededRandom) -> Seed:
-    """Nothing for a machine without nodes."""
+    """Rows and images for the nodes of the machine; empty without nodes."""
     by_kind: dict[tuple[str, str], Json] = {}
     rows: dict[str, Json] = {}
     images: dict[str, Json] = {}
     for part in machine.parts("Node"):
-        place = machine.place(part.xname)
-        kind = (place.role if place else "", part.model.arch if part.model else "")
+        node_place = machine.place(part.xname)
+        kind = (node_place.role if node_place else "", part.model.arch if part.model else "")
         if kind not in by_kind:
             by_kind[kind] = _row(kind, random, images)
         rows[part.xname] = by_kind[kind]
@@ -51,10 +51,12 @@ def seed(machine: Machine, random: SeededRandom) -> Seed:
 
 
 def _row(kind: tuple[str, str], random: SeededRandom, images: dict[str, Json]) -> Json:
-    found = boot_image(random, *kind)
-    image = found.id
+    node_image = boot_image(random, *kind)
+    image = node_image.id
     row: Json = {
-        "params": _PARAMS.format(image=image, etag=found.artefacts[0].md5, session=random.uuid("bss.session", *kind)),
+        "params": _PARAMS.format(
+            image=image, etag=node_image.artefacts[0].md5, session=random.uuid("bss.session", *kind)
+        ),
         "cloud-init": NO_CLOUD_INIT,
         "token": random.uuid("bss.referral-token", *kind),
     }

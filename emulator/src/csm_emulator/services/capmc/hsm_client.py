@@ -1,4 +1,4 @@
-"""What CAPMC asks of HSM."""
+"""CAPMC's client of HSM: components and reservations."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
 from csm_emulator.records import Json
-from csm_emulator.services.capmc.responses import BadIds, Refusal
+from csm_emulator.services.capmc.responses import CapmcError, InvalidIds
 from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import Mesh
 
-MOST = 2048
-"""So many ids go into one URL."""
+MAX_IDS = 2048
+"""The largest number of ids in one URL."""
 RESERVATIONS = "/hsm/v2/locks/service/reservations"
-MINUTES = 3
+RESERVATION_MINUTES = 3
 _LEAVES = frozenset({"Node", "CabinetPDUOutlet", "CabinetPDUPowerConnector", "HSNBoard"})
 _DESCENDANTS = ("chassis", "cabinetpdu", "routermodule", "hsnboard", "computemodule", "node")
 
 Query = Sequence[tuple[str, str]]
 Keys = Mapping[str, Sequence[str]]
-"""Reservation key and deputy key, by xname."""
+"""Xname → [reservation key, deputy key]."""
 
 
 class Hsm:
@@ -38,44 +38,50 @@ class Hsm:
     def _components(self, path: str, query: Query) -> list[Json]:
         reply = self._mesh.ask("smd", "GET", f"{path}?{urlencode(query)}")
         if reply.status >= 300:
-            raise Refusal(500, _reason(reply))
+            raise CapmcError(500, _error_message(reply))
         return reply.json().get("Components") or []
 
     def by_xname(self, names: Sequence[str], query: Query) -> list[Json]:
-        """All that match, or those that were named; raises ``BadIds`` when one of them is not there."""
-        found: dict[str, Json] = {}
-        for start in range(0, max(len(names), 1), MOST):
-            ids = [("id", name) for name in names[start : start + MOST]]
-            found |= {each["ID"]: each for each in self.components([*ids, *query]) if each.get("State") != "Empty"}
-        bad = [name for name in names if name not in found]
-        if bad:
-            raise BadIds("disabled or not found", bad)
-        return [found[name] for name in names] if names else list(found.values())
+        """The named components, or without names all that match; raises ``InvalidIds`` when a named one is missing."""
+        components: dict[str, Json] = {}
+        for start in range(0, max(len(names), 1), MAX_IDS):
+            ids = [("id", name) for name in names[start : start + MAX_IDS]]
+            components |= {
+                component["ID"]: component
+                for component in self.components([*ids, *query])
+                if component.get("State") != "Empty"
+            }
+        missing = [name for name in names if name not in components]
+        if missing:
+            raise InvalidIds("disabled or not found", missing)
+        return [components[name] for name in names] if names else list(components.values())
 
     def descendants(self, names: Iterable[str], types: Iterable[str]) -> list[str]:
-        """With everything below them; raises ``BadIds`` for those that HSM has nothing for."""
-        found: dict[str, None] = {}
-        bad: list[str] = []
+        """The components and all below them; raises ``InvalidIds`` for those that HSM does not have."""
+        xnames: dict[str, None] = {}
+        invalid: list[str] = []
         query = [("state", "!Empty"), *(("type", kind) for kind in _DESCENDANTS)]
         for name, kind in zip(names, types, strict=True):
-            if name in found:
+            if name in xnames:
                 continue
             if kind in _LEAVES:
-                found[name] = None
+                xnames[name] = None
                 continue
-            below = self._components(f"/hsm/v2/State/Components/Query/{name}", query)
-            found.update({each["ID"]: None for each in below})
-            bad += [] if below else [name]
-        if bad:
-            raise BadIds("invalid xnames", bad)
-        return list(found)
+            components = self._components(f"/hsm/v2/State/Components/Query/{name}", query)
+            xnames.update({component["ID"]: None for component in components})
+            invalid += [] if components else [name]
+        if invalid:
+            raise InvalidIds("invalid xnames", invalid)
+        return list(xnames)
 
     def reserve(self, names: Sequence[str]) -> Keys | None:
-        """All or none; None when another holds one of them, or it is locked."""
-        body = {"ComponentIDs": list(names), "ProcessingModel": "rigid", "ReservationDuration": MINUTES}
+        """Reserve all or none; None when one of them is reserved or locked."""
+        body = {"ComponentIDs": list(names), "ProcessingModel": "rigid", "ReservationDuration": RESERVATION_MINUTES}
         reply = self._mesh.ask("smd", "POST", RESERVATIONS, body)
-        got = (reply.json().get("Success") or []) if reply.ok else []
-        keys = {each["ID"]: [each["ReservationKey"], each["DeputyKey"]] for each in got}
+        reservations = (reply.json().get("Success") or []) if reply.ok else []
+        keys = {
+            reservation["ID"]: [reservation["ReservationKey"], reservation["DeputyKey"]] for reservation in reservations
+        }
         if len(keys) == len(set(names)):
             return keys
         self.release(keys)
@@ -83,10 +89,10 @@ class Hsm:
 
     def renew(self, keys: Keys) -> None:
         body = {"ReservationKeys": _reservation_keys(keys), "ProcessingModel": "flexible"}
-        self._mesh.ask("smd", "POST", f"{RESERVATIONS}/renew", {**body, "ReservationDuration": MINUTES})
+        self._mesh.ask("smd", "POST", f"{RESERVATIONS}/renew", {**body, "ReservationDuration": RESERVATION_MINUTES})
 
     def release(self, keys: Keys) -> None:
-        """What cannot be released falls off by itself."""
+        """Release them; reservations that cannot be released expire."""
         if keys:
             body = {"ReservationKeys": _reservation_keys(keys), "ProcessingModel": "flexible"}
             self._mesh.ask("smd", "POST", f"{RESERVATIONS}/release", body)
@@ -96,12 +102,12 @@ def _reservation_keys(keys: Keys) -> list[Json]:
     return [{"ID": name, "Key": reservation} for name, (reservation, _) in keys.items()]
 
 
-def _reason(reply: Reply) -> str:
-    """What CAPMC makes of an error (``doRequest`` in hsmapi.go)."""
+def _error_message(reply: Reply) -> str:
+    """CAPMC's message about an error of HSM (``doRequest`` in hsmapi.go)."""
     if not reply.media.startswith("application/problem+json"):
         return reply.body.decode(errors="replace")
-    told = reply.json()
+    problem = reply.json()
     message = "Hardware State Manager error"
-    if told.get("status", 0) >= 400 and told.get("title"):
-        message += f": Error: {told['status']} {told['title']}"
-    return message + (f": Details: {told['detail']}" if told.get("detail") else "")
+    if problem.get("status", 0) >= 400 and problem.get("title"):
+        message += f": Error: {problem['status']} {problem['title']}"
+    return message + (f": Details: {problem['detail']}" if problem.get("detail") else "")

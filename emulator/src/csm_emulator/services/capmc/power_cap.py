@@ -1,4 +1,4 @@
-"""``get_power_cap``, ``set_power_cap`` and ``get_power_cap_capabilities``: by NID, straight to the controllers."""
+"""``get_power_cap``, ``set_power_cap`` and ``get_power_cap_capabilities``: by NID, directly from the controllers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from csm_emulator.machine.power import Unreachable
 from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
 from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
-from csm_emulator.services.capmc.responses import INVALID, Refusal, go_list
+from csm_emulator.services.capmc.responses import INVALID, CapmcError, go_list
 from csm_emulator.transport.call import Call, Reply, json_reply
 
 _NIDS = struct("capmc.NidlistRequest", {"nids": slice_of(INT)})
@@ -33,159 +33,161 @@ class PowerCap:
     def read_caps(self, call: Call) -> Reply:
         nids = list(dict.fromkeys(nid for nid in _read(call.body, _NIDS)["nids"] or () if nid >= 0))
         query = [("role", "Compute"), ("state", "Ready"), ("enabled", "true"), ("type", "node")]
-        found = self._nodes(nids, query)
-        errors = _undefined(nids, found)
+        nodes = self._nodes(nids, query)
+        errors = _undefined_nids(nids, nodes)
         if nids:
             errors += [
-                _wrong(nid, "Invalid state, NID is not 'ready'") for nid, node in found.items() if not _ready(node)
+                _nid_error(nid, "Invalid state, NID is not 'ready'") for nid, node in nodes.items() if not _ready(node)
             ]
         if errors:
             return json_reply({"e": INVALID, "err_msg": "Invalid argument", "nids": errors})
-        told = [each for nid, node in found.items() for each in self._caps(nid, node["ID"])]
-        return json_reply(_exchanged(told, any("e" in each for each in told)))
+        entries = [entry for nid, node in nodes.items() for entry in self._caps(nid, node["ID"])]
+        return json_reply(_exchange_reply(entries, any("e" in entry for entry in entries)))
 
     def _caps(self, nid: int, node: str) -> list[Json]:
-        """Those of one node; a request that fails is told for each control that has an address of its own."""
+        """The entries of one node; a failed request gives an entry for each control with a URL of its own."""
         part = self._machine.part(node)
         controls = controls_of(part) if part else []
         if not controls:
             return [{"nid": nid, "e": 66, "err_msg": "No Redfish Power data for NID"}]
         try:
-            values = [{"name": each.name, "val": self._machine.caps.read(node, each.name)} for each in controls]
+            values = [
+                {"name": control.name, "val": self._machine.caps.read(node, control.name)} for control in controls
+            ]
         except Unreachable:
             return [{"nid": nid, "e": -1, "err_msg": "Error getting power cap from NID"} for _ in controls]
         return [{"nid": nid, "controls": values}]
 
     def set_caps(self, call: Call) -> Reply:
-        asked = _read(call.body, _SET)["nids"]
-        if not asked:
-            raise Refusal(400, "no NIDs")
-        wanted: dict[int, Json] = {}
+        requested = _read(call.body, _SET)["nids"]
+        if not requested:
+            raise CapmcError(400, "no NIDs")
+        controls_by_nid: dict[int, Json] = {}
         errors: list[Json] = []
-        for each in asked:
-            if each["nid"] in wanted:
-                errors.append(_wrong(each["nid"], "Duplicate NID"))
-            wanted.setdefault(each["nid"], each["controls"] or [])
-        found = self._nodes(list(wanted), [])
-        errors += _undefined(wanted, found)
+        for entry in requested:
+            if entry["nid"] in controls_by_nid:
+                errors.append(_nid_error(entry["nid"], "Duplicate NID"))
+            controls_by_nid.setdefault(entry["nid"], entry["controls"] or [])
+        nodes = self._nodes(list(controls_by_nid), [])
+        errors += _undefined_nids(controls_by_nid, nodes)
         orders: dict[int, tuple[str, dict[str, int]]] = {}
-        for nid, node in found.items():
-            trouble = self._trouble(node, wanted[nid])
-            if trouble:
-                errors.append(_wrong(nid, trouble))
+        for nid, node in nodes.items():
+            error = self._node_error(node, controls_by_nid[nid])
+            if error:
+                errors.append(_nid_error(nid, error))
             else:
-                settable = self._settable(node["ID"])
-                watts = {settable[c["name"]].name: c["val"] or 0 for c in wanted[nid] if c["name"] in settable}
+                settable = self._settable_controls(node["ID"])
+                watts = {settable[c["name"]].name: c["val"] or 0 for c in controls_by_nid[nid] if c["name"] in settable}
                 orders[nid] = (node["ID"], watts)
         if not orders:
             return json_reply({"e": INVALID, "err_msg": "No supported power capping controls", "nids": errors or None})
         if errors:
             return json_reply({"e": INVALID, "err_msg": "Invalid Argument", "nids": errors})
-        failed = [each for nid, order in orders.items() for each in self._order(nid, *order)]
-        return json_reply(_exchanged(failed, bool(failed)))
+        failed = [entry for nid, order in orders.items() for entry in self._write_caps(nid, *order)]
+        return json_reply(_exchange_reply(failed, bool(failed)))
 
-    def _order(self, nid: int, node: str, watts: dict[str, int]) -> Iterable[Json]:
+    def _write_caps(self, nid: int, node: str, watts: dict[str, int]) -> Iterable[Json]:
         try:
             self._machine.caps.write(node, watts, "capmc set_power_cap")
         except Unreachable:
             yield {"nid": nid, "e": -1, "err_msg": "Error setting power cap for NID"}
 
-    def _trouble(self, node: Json, controls: Sequence[Json]) -> str:
+    def _node_error(self, node: Json, controls: Sequence[Json]) -> str:
         if not _ready(node):
             return "Invalid state, NID is not 'ready'"
         if node.get("Role") != "Compute":
             return "Invalid type, not a compute node"
         if not controls:
             return "Invalid command, 'control' is not an object"
-        settable, seen = self._settable(node["ID"]), set()
+        settable, names = self._settable_controls(node["ID"]), set()
         for control in controls:
             name, watts = control["name"], control["val"] or 0
-            if name in seen:
+            if name in names:
                 return f"Duplicate control specified: {name}"
             if name in settable:
-                seen.add(name)
-                if wrong := _range_trouble(name, watts, settable[name].limits):
-                    return wrong
-        return "" if seen else "No NID supported controls specified"
+                names.add(name)
+                if error := _range_error(name, watts, settable[name].limits):
+                    return error
+        return "" if names else "No NID supported controls specified"
 
-    def _settable(self, node: str) -> dict[str, Control]:
-        """By the name that CAPMC takes. It shows that of HPE's servers under another (hsmapi.go, nodecap.go), and
-        knows limits of theirs only for those with accelerators.
+    def _settable_controls(self, node: str) -> dict[str, Control]:
+        """CAPMC's name → control. CAPMC shows that of HPE's servers under another name (hsmapi.go, nodecap.go), and
+        has limits only for HPE's servers with accelerators.
         """
         part = self._machine.part(node)
         if part is None or part.hardware_class != "River":
-            return {each.name: each for each in (controls_of(part) if part else ())}
+            return {control.name: control for control in (controls_of(part) if part else ())}
         limited = part.model is not None and _accelerator(part.model) is not None
-        controls = [each if limited else replace(each, limits=(0, 0)) for each in controls_of(part)]
-        return {HPE_CONTROL if each.name == NODE_LIMIT else each.name: each for each in controls}
+        controls = [control if limited else replace(control, limits=(0, 0)) for control in controls_of(part)]
+        return {HPE_CONTROL if control.name == NODE_LIMIT else control.name: control for control in controls}
 
     def capabilities(self, call: Call) -> Reply:
         try:
             nids = decode_first(call.body, _NIDS)["nids"] or []
         except Undecodable as error:
-            raise Refusal(400, f"Bad Request: JSON: {error}") from error
+            raise CapmcError(400, f"Bad Request: JSON: {error}") from error
         nids = list(dict.fromkeys(nids))
         negative = [nid for nid in nids if nid < 0]
         if negative:
-            raise Refusal(400, f"invalid nids: {go_list(negative)}")
-        found = self._nodes(nids, [("type", "node")])
-        errors = _undefined(nids, found)
+            raise CapmcError(400, f"invalid nids: {go_list(negative)}")
+        nodes = self._nodes(nids, [("type", "node")])
+        errors = _undefined_nids(nids, nodes)
         if errors:
             return json_reply({"e": INVALID, "err_msg": "Invalid argument", "nids": errors})
-        groups = self._groups(found)
+        groups = self._groups(nodes)
         return json_reply({"e": 0, "err_msg": ""} | ({"groups": groups} if groups else {}))
 
-    def _groups(self, found: dict[int, Json]) -> list[Json]:
-        """One for each kind of node; those that HSM knows and the machine has not are in none."""
+    def _groups(self, nodes: dict[int, Json]) -> list[Json]:
+        """One group for each model of node, without nodes that are in HSM but not in the machine."""
         by_model: dict[str, tuple[Part, list[int]]] = {}
-        for nid, node in found.items():
+        for nid, node in nodes.items():
             part = self._machine.part(node["ID"])
             if part is not None and part.model is not None:
                 by_model.setdefault(part.model.name, (part, []))[1].append(nid)
         return [_group(part, nids) for part, nids in by_model.values()]
 
-    def _nodes(self, nids: Sequence[int], otherwise: Sequence[tuple[str, str]]) -> dict[int, Json]:
-        query = [("nid", str(nid)) for nid in nids] or list(otherwise)
-        return {int(each["NID"]): each for each in self._hsm.components(query) if "NID" in each}
+    def _nodes(self, nids: Sequence[int], default_query: Sequence[tuple[str, str]]) -> dict[int, Json]:
+        query = [("nid", str(nid)) for nid in nids] or list(default_query)
+        return {int(component["NID"]): component for component in self._hsm.components(query) if "NID" in component}
 
 
 def _read(body: bytes, kind: Any) -> Json:
     try:
         return decode_first(body, kind)
     except NothingSaid:
-        raise Refusal(400, "no request") from None
+        raise CapmcError(400, "no request") from None
     except Undecodable as error:
-        raise Refusal(400, str(error)) from error
+        raise CapmcError(400, str(error)) from error
 
 
 def _ready(node: Json) -> bool:
     return bool(node.get("Enabled", True)) and node.get("State") == "Ready"
 
 
-def _wrong(nid: int, message: str) -> Json:
+def _nid_error(nid: int, message: str) -> Json:
     return {"nid": nid, "e": INVALID, "err_msg": message}
 
 
-def _undefined(nids: Iterable[int], found: dict[int, Json]) -> list[Json]:
-    return [_wrong(nid, "Undefined NID") for nid in nids if nid not in found]
+def _undefined_nids(nids: Iterable[int], nodes: dict[int, Json]) -> list[Json]:
+    return [_nid_error(nid, "Undefined NID") for nid in nids if nid not in nodes]
 
 
-def _range_trouble(name: str, watts: int, limits: tuple[int, int]) -> str:
-    """0 takes the cap away, and is no limit."""
+def _range_error(name: str, watts: int, limits: tuple[int, int]) -> str:
+    """The error about a value outside the limits; a value of 0 removes the cap, a limit of 0 is none."""
     low, high = limits
     if watts and low and watts < low:
         return f"Control ({name}) value ({watts}) is less than minimum ({low})"
     return f"Control ({name}) value ({watts}) is greater than maximum ({high})" if high and watts > high else ""
 
 
-def _exchanged(nids: list[Json], failed: bool) -> Json:
-    """An empty list is null, as Go prints it."""
-    said = {"e": BAD_EXCHANGE, "err_msg": "Invalid exchange"} if failed else {"e": 0, "err_msg": ""}
-    return said | {"nids": nids or None}
+def _exchange_reply(nids: list[Json], failed: bool) -> Json:
+    """The reply with these entries; an empty list is null, as in Go."""
+    result = {"e": BAD_EXCHANGE, "err_msg": "Invalid exchange"} if failed else {"e": 0, "err_msg": ""}
+    return result | {"nids": nids or None}
 
 
 def _group(part: Part, nids: list[int]) -> Json:
-    name = _moniker(part.model) if part.model else ""
+    name = _group_name(part.model) if part.model else ""
     node = controls_of(part)[0]
     limited = part.hardware_class != "River" or (part.model is not None and _accelerator(part.model) is not None)
     low, high = node.limits if limited else (0, 0)
@@ -203,7 +205,7 @@ def _group(part: Part, nids: list[int]) -> Json:
 
 
 def _capability(part: Part, control: Control, limited: bool) -> Json:
-    """HPE's servers in racks give their control no name, or that of a service."""
+    """The limits of a control; that of HPE's rack servers has no name, or that of a Redfish service."""
     name = control.name
     if part.hardware_class == "River" and name == NODE_LIMIT:
         name = "PowerLimit Resource for AccPowerService" if limited else ""
@@ -215,8 +217,8 @@ def _accelerator(model: NodeModel) -> Fru | None:
     return next((fitting.fru for fitting in model.fittings if fitting.fru.kind == "NodeAccel"), None)
 
 
-def _moniker(model: NodeModel) -> str:
-    """Processor, cores, memory and accelerator in one word, as Cascade named its kinds of node."""
+def _group_name(model: NodeModel) -> str:
+    """Processor, cores, memory and accelerator in one name, in the style of Cray Cascade."""
     by_kind = {fitting.fru.kind: fitting for fitting in model.fittings}
     processor, memory = by_kind.get("Processor"), by_kind.get("Memory")
     name = "3_"

@@ -1,4 +1,4 @@
-"""CAPMC's shapes: an error number and a message beside whatever else there is to say."""
+"""The replies of CAPMC: an error number, a message, and other fields."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from csm_emulator.transport.call import Reply, json_reply
 
 INVALID = 22
-"""EINVAL, which most refusals carry."""
+"""EINVAL, the number of most errors."""
 
 
-class Refusal(Exception):
-    """Becomes the answer."""
+class CapmcError(Exception):
+    """The request fails with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
 
 
-class BadIds(Exception):
-    """Some of the names or numbers are of no use."""
+class InvalidIds(Exception):
+    """Some xnames or NIDs are invalid."""
 
     def __init__(self, message: str, ids: Iterable[object]) -> None:
         self.message = message
@@ -27,10 +27,10 @@ class BadIds(Exception):
         super().__init__(f"{message}: {go_list(self.ids)}")
 
 
-def error(status: int, message: str, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
+def error_reply(status: int, message: str, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
     return json_reply({"e": status, "err_msg": message}, status, headers=headers)
 
 
 def go_list(values: Iterable[object]) -> str:
-    """As ``%v`` prints a slice."""
+    """The values as Go's ``%v`` prints a slice."""
     return f"[{' '.join(map(str, values))}]"

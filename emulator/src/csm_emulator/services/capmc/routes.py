@@ -1,4 +1,4 @@
-"""All of CAPMC, on its paths."""
+"""The routes of CAPMC."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from csm_emulator.context import Context
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.power_cap import PowerCap
-from csm_emulator.services.capmc.responses import Refusal, error
+from csm_emulator.services.capmc.responses import CapmcError, error_reply
 from csm_emulator.services.capmc.transitions import PowerOrders
 from csm_emulator.services.capmc.xname_control import OFF, ON, RESTART, XnameControl
 from csm_emulator.services.capmc.xname_status import XnameStatus
@@ -37,7 +37,7 @@ def create_service(context: Context) -> EmulatedService:
         "liveness": lambda _: Reply(204),
         "readiness": lambda _: Reply(204),
     }
-    routes = [Route("POST", f"{BASE}/{name}", _answering(handler)) for name, handler in posts.items()]
+    routes = [Route("POST", f"{BASE}/{name}", _with_error_replies(handler)) for name, handler in posts.items()]
     routes += [Route("GET", f"{BASE}/{name}", handler) for name, handler in gets.items()]
     return EmulatedService(
         "capmc",
@@ -49,19 +49,19 @@ def create_service(context: Context) -> EmulatedService:
     )
 
 
-def _answering(handler: Handler) -> Handler:
-    return catching(handler, Refusal, lambda _, refusal: error(refusal.status, str(refusal)))
+def _with_error_replies(handler: Handler) -> Handler:
+    return catching(handler, CapmcError, lambda _, refusal: error_reply(refusal.status, str(refusal)))
 
 
 def _health(connection: str, credentials: int) -> Reply:
-    told = {
+    health = {
         "readiness": "Ready" if connection == "HSM Ready" else "Service Degraded",
         "vault": f"Vault connection established with {credentials} credentials loaded",
         "hsm": connection,
     }
-    # The status goes out before the type is set, so that Go guesses the type.
-    return json_reply(told, media="text/plain; charset=utf-8")
+    # CAPMC sends the status before it sets the Content-Type, so Go guesses it.
+    return json_reply(health, media="text/plain; charset=utf-8")
 
 
 def _wrong_method(call: Call, allowed: Sequence[str]) -> Reply:
-    return error(405, f"({call.method}) Not Allowed", (("Allow", ", ".join(allowed)),))
+    return error_reply(405, f"({call.method}) Not Allowed", (("Allow", ", ".join(allowed)),))

@@ -1,4 +1,7 @@
-"""Orders under way: PCS gets the deputy keys; when it has begun, they are released. Facts: compctl.go, reserve.go."""
+"""Power orders: PCS gets the deputy keys, and CAPMC releases the reservations once PCS has begun.
+
+Facts from compctl.go and reserve.go.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,28 @@ from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm, Keys
 
-LOOK = 2.0
-"""Seconds before the first look at a transition, and between two."""
-_LOOK_AT_IT = "capmc.look"
+POLL_INTERVAL = 2.0
+"""Seconds before the first poll of a transition, and between two polls."""
+_POLL = "capmc.look"
 _POST_FAILED = "Error: Failed to send power request to PCS."
 _GET_FAILED = "Error: Failed to get transition from PCS."
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a client waits for."""
+    """The result of an order, for which a client waits."""
 
     answer: Json | None = None
-    lost: bool = False
-    """CAPMC went away meanwhile."""
+    abandoned: bool = False
+    """CAPMC stopped before the order ended."""
 
-    def known(self, *, standing: bool) -> Json | None:
-        """The answer when there is one. A clock that stands makes no client wait: the order counts as begun."""
-        return {"e": 0, "err_msg": ""} if self.answer is None and standing else self.answer
+    def answer_now(self, *, clock_stopped: bool) -> Json | None:
+        """The answer, or None before there is one. While the clock is stopped, a started order counts as a success."""
+        return {"e": 0, "err_msg": ""} if self.answer is None and clock_stopped else self.answer
 
 
 class PowerOrders:
-    """An order is a row of the table while it is under way; a client that goes does not end it."""
+    """An order is a row of the table until it ends; a client that disconnects does not end it."""
 
     def __init__(self, context: Context, hsm: Hsm) -> None:
         self._context = context
@@ -39,10 +42,10 @@ class PowerOrders:
         self._table = context.tables.open("capmc.orders")
         self._count = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
-        context.scheduler.answer(_LOOK_AT_IT, self._look)
+        context.scheduler.answer(_POLL, self._poll)
 
-    def begin(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
-        """``operations`` one after the other, on components that are reserved with these keys."""
+    def start(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
+        """Start ``operations`` one after the other, on components that are reserved with these keys."""
         self._count["orders"] = count = self._count.get("orders", 0) + 1
         number = str(count)
         outcome = self._outcomes[number] = Outcome()
@@ -51,45 +54,45 @@ class PowerOrders:
         return outcome
 
     def release_all(self) -> None:
-        """A process that is told to end releases all that it has reserved, and forgets its orders.
+        """When the process stops, it releases all reservations and drops its orders.
 
-        After a crash (the fault ``service-restart``) this is done when it is back.
+        After a crash (the fault ``service-restart``) this happens at the next start.
         """
         for number, order in list(self._table.items()):
             self._hsm.release(order["keys"])
-            self._lose(number)
+            self._abandon(number)
             del self._table[number]
 
     def _send(self, number: str, order: Json) -> None:
-        operation, *left = order["left"]
+        operation, *remaining = order["left"]
         location = [{"xname": name, "deputyKey": order["keys"][name][1]} for name in order["names"]]
         reply = self._context.mesh.ask("pcs", "POST", "/transitions", {"operation": operation, "location": location})
         if not reply.ok:
             self._end(number, order, 500, _POST_FAILED)
             return
-        self._table[number] = {**order, "left": left, "transition": reply.json()["transitionID"]}
-        self._context.scheduler.after(LOOK, _LOOK_AT_IT, number, operation)
+        self._table[number] = {**order, "left": remaining, "transition": reply.json()["transitionID"]}
+        self._context.scheduler.after(POLL_INTERVAL, _POLL, number, operation)
 
-    def _look(self, number: str, operation: str) -> None:
+    def _poll(self, number: str, operation: str) -> None:
         order = self._table.get(number)
         if order is None:
             return
         if self._context.faults.present("service-restart", "capmc"):
-            self._lose(number)
+            self._abandon(number)
             return
         self._hsm.renew(order["keys"])
         reply = self._context.mesh.ask("pcs", "GET", f"/transitions/{order['transition']}")
         if not reply.ok:
             self._end(number, order, 500, _GET_FAILED)
-        elif _goes_on(reply.json(), to_the_end=bool(order["left"])):
-            self._context.scheduler.after(LOOK, _LOOK_AT_IT, number, operation)
+        elif _must_wait(reply.json(), until_done=bool(order["left"])):
+            self._context.scheduler.after(POLL_INTERVAL, _POLL, number, operation)
         elif order["left"]:
             self._send(number, order)
         else:
             self._finish(number, order, reply.json()["taskCounts"])
 
     def _finish(self, number: str, order: Json, counts: dict[str, Any]) -> None:
-        """Which of them failed is not told: CAPMC looks for "Failed" where PCS writes "failed"."""
+        """The reply does not name the failed components: CAPMC searches for "Failed" where PCS writes "failed"."""
         failures = counts["failed"] + counts["un-supported"]
         message = f"Errors encountered with {failures}/{len(order['names'])} Xnames issued {order['word']}"
         self._end(number, order, *((-1, message) if failures else (0, "")))
@@ -101,17 +104,17 @@ class PowerOrders:
             outcome.answer = {"e": error, "err_msg": message}
         self._table.pop(number, None)
 
-    def _lose(self, number: str) -> None:
-        """The client gets no answer; the reservations stay until ``release_all``."""
+    def _abandon(self, number: str) -> None:
+        """End the order without an answer; its reservations stay until ``release_all``."""
         outcome = self._outcomes.pop(number, None)
         if outcome is not None:
-            outcome.lost = True
+            outcome.abandoned = True
 
 
-def _goes_on(transition: Json, *, to_the_end: bool) -> bool:
-    """Whether CAPMC waits on: until PCS has begun with all, or, between off and on, until it is done with all."""
+def _must_wait(transition: Json, *, until_done: bool) -> bool:
+    """Whether CAPMC continues to wait: until PCS has begun all tasks or, between off and on, until all are done."""
     counts = transition["taskCounts"]
     if transition["transitionStatus"] == "new" or counts["new"]:
         return True
     ended = counts["failed"] + counts["succeeded"] + counts["un-supported"]
-    return to_the_end and bool(ended < counts["total"])
+    return until_done and bool(ended < counts["total"])

@@ -1,4 +1,4 @@
-"""``xname_on``, ``xname_off`` and ``xname_reinit``: what to switch is found out here, PCS switches it."""
+"""``xname_on``, ``xname_off`` and ``xname_reinit``: CAPMC selects the components, PCS switches them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
-from csm_emulator.services.capmc.responses import INVALID, BadIds, Refusal, go_list
+from csm_emulator.services.capmc.responses import INVALID, CapmcError, InvalidIds, go_list
 from csm_emulator.services.capmc.transitions import Outcome, PowerOrders
 from csm_emulator.transport.call import Call, Cut, Reply, json_reply
 from csm_emulator.transport.routes import Handler
@@ -28,7 +28,7 @@ POWERED = (
     "Node",
 )
 _SEQUENCE = {ON: POWERED, OFF: POWERED, RESTART: ("Node",)}
-"""The types that a command is for (PowerControls in config.toml)."""
+"""Command → the types that it supports (PowerControls in config.toml)."""
 _REQUEST = struct(
     "capmc.XnameControl",
     {"xnames": STRINGS, "force": BOOL, "reason": STRING, "recursive": BOOL, "prereq": BOOL, "continue": BOOL},
@@ -36,20 +36,20 @@ _REQUEST = struct(
 NO_LOCK = 37
 
 
-def split(names: Sequence[str], *, twice: bool) -> tuple[list[str], list[str]]:
-    """Good ones and bad ones; those that come twice are bad, unless that is all right."""
-    good: dict[str, None] = {}
-    bad: list[str] = []
-    seen: set[str] = set()
+def split_valid(names: Sequence[str], *, allow_duplicates: bool) -> tuple[list[str], list[str]]:
+    """The valid and the invalid names; duplicates are invalid unless they are allowed."""
+    valid: dict[str, None] = {}
+    invalid: list[str] = []
+    names_so_far: set[str] = set()
     for name in names:
-        if name in seen:
-            bad += [] if twice else [name]
+        if name in names_so_far:
+            invalid += [] if allow_duplicates else [name]
         elif hms_type(name):
-            good[name] = None
+            valid[name] = None
         else:
-            bad.append(name)
-        seen.add(name)
-    return list(good), bad
+            invalid.append(name)
+        names_so_far.add(name)
+    return list(valid), invalid
 
 
 class XnameControl:
@@ -62,116 +62,118 @@ class XnameControl:
         return lambda call: self._control(call, command)
 
     def _control(self, call: Call, command: str) -> Reply:
-        asked = _asked(call.body)
+        request = _read_request(call.body)
         ignored: list[Json] = []
         try:
-            found = self._targets(asked, command, ignored)
-        except BadIds as bad:
-            told = {"e": INVALID, "err_msg": "invalid argument", "xnames": [*ignored, *_xname_errors(bad)]}
-            return json_reply(told, 400)
-        if not found:
-            raise Refusal(404, "No nodes found to operate on")
-        disabled = [each["ID"] for each in found if not each.get("Enabled", True)]
+            components = self._targets(request, command, ignored)
+        except InvalidIds as error:
+            body = {"e": INVALID, "err_msg": "invalid argument", "xnames": [*ignored, *_xname_errors(error)]}
+            return json_reply(body, 400)
+        if not components:
+            raise CapmcError(404, "No nodes found to operate on")
+        disabled = [component["ID"] for component in components if not component.get("Enabled", True)]
         if disabled:
-            raise Refusal(400, f"components disabled: {go_list(disabled)}")
-        outcome = self._switch(found, command, force=asked["force"])
+            raise CapmcError(400, f"components disabled: {go_list(disabled)}")
+        outcome = self._switch(components, command, force=request["force"])
 
         def answer() -> Reply | None:
-            if outcome.lost:
+            if outcome.abandoned:
                 raise Cut
-            told = outcome.known(standing=self._context.clock.speed == 0)
-            return None if told is None else json_reply(_with_ignored(told, ignored, asked, command))
+            result = outcome.answer_now(clock_stopped=self._context.clock.speed == 0)
+            return None if result is None else json_reply(_with_ignored(result, ignored, request, command))
 
         return answer() or Reply(later=answer)
 
-    def _targets(self, asked: Json, command: str, ignored: list[Json]) -> list[Json]:
-        go_on = asked["continue"]
-        names, bad = split(asked["xnames"], twice=asked["force"] or go_on)
-        if bad:
-            _ignore(BadIds("invalid/duplicate xnames", bad), ignored, go_on=go_on)
+    def _targets(self, request: Json, command: str, ignored: list[Json]) -> list[Json]:
+        continue_on_errors = request["continue"]
+        names, invalid = split_valid(request["xnames"], allow_duplicates=request["force"] or continue_on_errors)
+        if invalid:
+            _add_ignored(
+                InvalidIds("invalid/duplicate xnames", invalid), ignored, continue_on_errors=continue_on_errors
+            )
         names = _with_dependants(names, command)
         if {"s0", "all"} & set(names):
             names = []
         try:
-            names = self._widened(names, asked)
-        except BadIds as error:
-            _ignore(error, ignored, go_on=go_on)
-        query = [("enabled", "true"), ("state", "!Empty")] if go_on else []
+            names = self._expanded(names, request)
+        except InvalidIds as error:
+            _add_ignored(error, ignored, continue_on_errors=continue_on_errors)
+        query = [("enabled", "true"), ("state", "!Empty")] if continue_on_errors else []
         try:
             return self._hsm.by_xname(names, query)
-        except BadIds as error:
-            _ignore(error, ignored, go_on=go_on)
-            rest = [name for name in names if name not in error.ids]
-            return self._hsm.by_xname(rest, query) if rest else []
+        except InvalidIds as error:
+            _add_ignored(error, ignored, continue_on_errors=continue_on_errors)
+            remaining = [name for name in names if name not in error.ids]
+            return self._hsm.by_xname(remaining, query) if remaining else []
 
-    def _widened(self, names: list[str], asked: Json) -> list[str]:
-        if names and asked["recursive"]:
+    def _expanded(self, names: list[str], request: Json) -> list[str]:
+        if names and request["recursive"]:
             return self._hsm.descendants(names, map(hms_type, names))
-        if names and asked["prereq"]:
+        if names and request["prereq"]:
             return self._with_prerequisites(names)
         return names
 
     def _with_prerequisites(self, names: list[str]) -> list[str]:
-        """What must be on before them: blades and chassis."""
-        known = {each["ID"] for each in self._hsm.components([])}
-        found: dict[str, None] = {}
-        bad: list[str] = []
+        """The components and those that must be on before them: blades and chassis."""
+        present = {xname["ID"] for xname in self._hsm.components([])}
+        xnames: dict[str, None] = {}
+        invalid: list[str] = []
         for name in names:
             kind = hms_type(name)
-            if name not in known or kind not in ("Node", "HSNBoard", "RouterModule", "ComputeModule", "Chassis"):
-                bad.append(name)
+            if name not in present or kind not in ("Node", "HSNBoard", "RouterModule", "ComputeModule", "Chassis"):
+                invalid.append(name)
                 continue
-            lineage = [name, *(str(each) for each in parse(name).ancestry)]
-            found |= {each: None for each in lineage if each in known and hms_type(each) in POWERED}
-        if bad:
-            raise BadIds("Invalid Component IDs", bad)
-        return list(found)
+            lineage = [name, *(str(xname) for xname in parse(name).ancestry)]
+            xnames |= {xname: None for xname in lineage if xname in present and hms_type(xname) in POWERED}
+        if invalid:
+            raise InvalidIds("Invalid Component IDs", invalid)
+        return list(xnames)
 
-    def _switch(self, found: list[Json], command: str, *, force: bool) -> Outcome:
+    def _switch(self, components: list[Json], command: str, *, force: bool) -> Outcome:
         word = f"Force{command}" if force else command
-        wrong = [each for each in found if each["Type"] not in _SEQUENCE[command]]
-        if wrong:
-            refused = [_unsupported(each, word) for each in wrong]
+        unsupported = [component for component in components if component["Type"] not in _SEQUENCE[command]]
+        if unsupported:
+            errors = [_unsupported(component, word) for component in unsupported]
             return Outcome(
-                _said(-1, f"Errors encountered with {len(wrong)} components for {word}") | {"xnames": refused}
+                _result(-1, f"Errors encountered with {len(unsupported)} components for {word}") | {"xnames": errors}
             )
-        names = [each["ID"] for each in found]
+        names = [component["ID"] for component in components]
         try:
             if command != ON:
-                below = self._hsm.descendants(names, [each["Type"] for each in found])
-                names = list(dict.fromkeys([*names, *below]))
+                descendants = self._hsm.descendants(names, [component["Type"] for component in components])
+                names = list(dict.fromkeys([*names, *descendants]))
             keys = self._hsm.reserve(names)
-        except (BadIds, Refusal):
+        except (InvalidIds, CapmcError):
             keys = None
         if keys is None:
-            return Outcome(_said(NO_LOCK, f"Error: Failed to reserve components while performing a {word}."))
+            return Outcome(_result(NO_LOCK, f"Error: Failed to reserve components while performing a {word}."))
         off = "force-off" if force else "off"
-        return self._orders.begin(names, word, {ON: ["on"], OFF: [off], RESTART: [off, "on"]}[command], keys)
+        return self._orders.start(names, word, {ON: ["on"], OFF: [off], RESTART: [off, "on"]}[command], keys)
 
 
-def _asked(body: bytes) -> Json:
+def _read_request(body: bytes) -> Json:
     try:
-        asked = decode_first(body, _REQUEST)
+        request = decode_first(body, _REQUEST)
     except Undecodable as error:
-        raise Refusal(400, f"Bad Request: {error}") from error
-    if asked["recursive"] and asked["prereq"]:
-        raise Refusal(400, "Bad Request: recursive and prereq options are mutually exclusive")
-    if asked["xnames"] is None:
-        raise Refusal(400, "Bad Request: Missing required xnames parameter")
-    if not asked["xnames"]:
-        raise Refusal(400, "Bad Request: Required xnames list is empty")
-    return asked
+        raise CapmcError(400, f"Bad Request: {error}") from error
+    if request["recursive"] and request["prereq"]:
+        raise CapmcError(400, "Bad Request: recursive and prereq options are mutually exclusive")
+    if request["xnames"] is None:
+        raise CapmcError(400, "Bad Request: Missing required xnames parameter")
+    if not request["xnames"]:
+        raise CapmcError(400, "Bad Request: Required xnames list is empty")
+    return request
 
 
-def _ignore(error: BadIds, ignored: list[Json], *, go_on: bool) -> None:
-    if not go_on:
+def _add_ignored(error: InvalidIds, ignored: list[Json], *, continue_on_errors: bool) -> None:
+    if not continue_on_errors:
         raise error
     ignored += _xname_errors(error)
 
 
-def _xname_errors(error: BadIds) -> list[Json]:
+def _xname_errors(error: InvalidIds) -> list[Json]:
     message = error.message.replace("xnames", "xname")
-    return [{"xname": each, "e": INVALID, "err_msg": message} for each in error.ids]
+    return [{"xname": xname, "e": INVALID, "err_msg": message} for xname in error.ids]
 
 
 def _unsupported(component: Json, word: str) -> Json:
@@ -181,22 +183,22 @@ def _unsupported(component: Json, word: str) -> Json:
 
 
 def _with_dependants(names: list[str], command: str) -> list[str]:
-    """A switch's ASIC goes off before its board, and on with it."""
+    """For power off, the HSN board of each switch is added; for power on it is left out, as it comes on by itself."""
     boards = [f"{name}e0" for name in names if hms_type(name) == "RouterModule"]
     if command == OFF:
         return list(dict.fromkeys([*names, *boards]))
     return [name for name in names if name not in boards] if command == ON else names
 
 
-def _said(number: int, message: str) -> dict[str, Any]:
+def _result(number: int, message: str) -> dict[str, Any]:
     return {"e": number, "err_msg": message}
 
 
-def _with_ignored(told: dict[str, Any], ignored: list[Json], asked: Json, command: str) -> Json:
+def _with_ignored(result: dict[str, Any], ignored: list[Json], request: Json, command: str) -> Json:
     if not ignored:
-        return told
-    word = f"Force{command}" if asked["force"] else command
-    xnames = [*told.get("xnames", ()), *ignored]
-    message = f"Errors encountered with {len(xnames)}/{len(asked['xnames'])} Xnames for {word}"
-    before = f"{told['err_msg']}; " if told["err_msg"] else ""
-    return {**told, "err_msg": before + message, "xnames": xnames}
+        return result
+    word = f"Force{command}" if request["force"] else command
+    xnames = [*result.get("xnames", ()), *ignored]
+    message = f"Errors encountered with {len(xnames)}/{len(request['xnames'])} Xnames for {word}"
+    first_message = f"{result['err_msg']}; " if result["err_msg"] else ""
+    return {**result, "err_msg": first_message + message, "xnames": xnames}

@@ -1,4 +1,4 @@
-"""``get_xname_status``: from the hardware, as PCS has it, or from HSM."""
+"""``get_xname_status``: the state of the hardware from PCS, or that of HSM."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from csm_emulator.dialects.go_json.reader import NothingSaid, Undecodable, decod
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
-from csm_emulator.services.capmc.responses import BadIds, Refusal, go_list
-from csm_emulator.services.capmc.xname_control import POWERED, split
+from csm_emulator.services.capmc.responses import CapmcError, InvalidIds, go_list
+from csm_emulator.services.capmc.xname_control import POWERED, split_valid
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.mesh import Mesh
 
@@ -38,7 +38,7 @@ _STATES = ("empty", "halt", "off", "on", "populated", "ready", "standby", "undef
 _FLAGS = ("alert", "warning", "locked", "unknown")
 _FROM_HSM = frozenset({"hsm", "hms", "sm", "smd", "software"})
 _FROM_REDFISH = frozenset({"", "redfish", "hardware"})
-_PIECES = re.compile(r"([A-Za-z])([0-9]+)")
+_XNAME_PARTS = re.compile(r"([A-Za-z])([0-9]+)")
 
 
 class XnameStatus:
@@ -47,103 +47,103 @@ class XnameStatus:
         self._hsm = hsm
 
     def answer(self, call: Call) -> Reply:
-        asked = _asked(call.body)
-        wanted = _wanted(asked["filter"])
-        source = asked["source"].lower()
+        request = _read_request(call.body)
+        filters = _read_filters(request["filter"])
+        source = request["source"].lower()
         if source not in _FROM_HSM | _FROM_REDFISH:
-            raise Refusal(400, f"unknown status source '{asked['source']}'")
-        names, bad = split(asked["xnames"] or (), twice=False)
-        if bad:
-            raise Refusal(400, f"invalid/duplicate xnames: {go_list(bad)}")
-        query = _query(asked["filter"], wanted, from_hsm=source in _FROM_HSM)
+            raise CapmcError(400, f"unknown status source '{request['source']}'")
+        names, invalid = split_valid(request["xnames"] or (), allow_duplicates=False)
+        if invalid:
+            raise CapmcError(400, f"invalid/duplicate xnames: {go_list(invalid)}")
+        query = _query(request["filter"], filters, from_hsm=source in _FROM_HSM)
         try:
             if source in _FROM_HSM:
-                return json_reply(self._from_hsm(names, query, wanted))
-            return json_reply(self._from_pcs(self._hsm.by_xname(names, query), wanted))
-        except BadIds as error:
-            raise Refusal(400, str(error)) from error
+                return json_reply(self._from_hsm(names, query, filters))
+            return json_reply(self._from_pcs(self._hsm.by_xname(names, query), filters))
+        except InvalidIds as error:
+            raise CapmcError(400, str(error)) from error
 
-    def _from_hsm(self, names: list[str], query: list[tuple[str, str]], wanted: frozenset[str]) -> Json:
-        found = self._hsm.components([*(("id", name) for name in names), *query])
-        known = {each["ID"] for each in found}
-        missing = [name for name in names if name not in known]
+    def _from_hsm(self, names: list[str], query: list[tuple[str, str]], filters: frozenset[str]) -> Json:
+        components = self._hsm.components([*(("id", name) for name in names), *query])
+        present = {component["ID"] for component in components}
+        missing = [name for name in names if name not in present]
         if missing:
-            raise BadIds("xnames not found", missing)
-        told: dict[str, list[str]] = {}
+            raise InvalidIds("xnames not found", missing)
+        states: dict[str, list[str]] = {}
         flags: dict[str, list[str]] = {}
-        for each in found:
-            flags.setdefault(each.get("Flag", "").lower(), []).append(each["ID"])
-            state = each.get("State", "").lower()
-            told.setdefault(state if state in _STATES else "undefined", []).append(each["ID"])
-            if not each.get("Enabled", True):
-                flags.setdefault("disabled", []).append(each["ID"])
-        shown = {state: told[state] for state in _STATES if state in told and state in wanted}
-        raised = {flag: flags[flag] for flag in _FLAGS if flag in flags and flag in wanted}
-        # Disabled is told with the flags, when there is one to be told.
-        if raised and "disabled" in flags and "disabled" in wanted:
-            raised["disabled"] = flags["disabled"]
-        return {"e": 0, "err_msg": ""} | shown | ({"flags": raised} if raised else {})
+        for component in components:
+            flags.setdefault(component.get("Flag", "").lower(), []).append(component["ID"])
+            state = component.get("State", "").lower()
+            states.setdefault(state if state in _STATES else "undefined", []).append(component["ID"])
+            if not component.get("Enabled", True):
+                flags.setdefault("disabled", []).append(component["ID"])
+        shown_states = {state: states[state] for state in _STATES if state in states and state in filters}
+        shown_flags = {flag: flags[flag] for flag in _FLAGS if flag in flags and flag in filters}
+        # CAPMC shows disabled components with the flags, but only if there is another flag.
+        if shown_flags and "disabled" in flags and "disabled" in filters:
+            shown_flags["disabled"] = flags["disabled"]
+        return {"e": 0, "err_msg": ""} | shown_states | ({"flags": shown_flags} if shown_flags else {})
 
-    def _from_pcs(self, found: Sequence[Json], wanted: frozenset[str]) -> Json:
-        names = sorted(each["ID"] for each in found)
+    def _from_pcs(self, components: Sequence[Json], filters: frozenset[str]) -> Json:
+        names = sorted(component["ID"] for component in components)
         reply = self._mesh.ask("pcs", "POST", "/power-status", {"xname": names})
         if not reply.ok:
             return {"e": 500, "err_msg": "Error: Failed to get status from PCS."}
-        if not {"on", "off"} & wanted:
-            wanted |= {"on", "off"}
+        if not {"on", "off"} & filters:
+            filters |= {"on", "off"}
         statuses = reply.json()["status"]
-        told: dict[str, list[str]] = {"off": [], "on": [], "undefined": []}
+        xnames_by_state: dict[str, list[str]] = {"off": [], "on": [], "undefined": []}
         for status in statuses:
             state = "undefined" if status["error"] else status["powerState"]
             if state not in ("on", "off"):
-                told["undefined"].append(status["xname"])
-            elif state in wanted:
-                told[state].append(status["xname"])
+                xnames_by_state["undefined"].append(status["xname"])
+            elif state in filters:
+                xnames_by_state[state].append(status["xname"])
         failures = sum(1 for status in statuses if status["error"])
         message = f"Errors encountered with {failures}/{len(statuses)} Xnames for Status" if failures else ""
-        shown = {state: sorted(named, key=_natural) for state, named in told.items() if named}
-        return {"e": -1 if failures else 0, "err_msg": message} | shown
+        shown_states = {state: sorted(xnames, key=_sort_key) for state, xnames in xnames_by_state.items() if xnames}
+        return {"e": -1 if failures else 0, "err_msg": message} | shown_states
 
 
-def _asked(body: bytes) -> Json:
+def _read_request(body: bytes) -> Json:
     try:
         return decode_first(body, _REQUEST)
     except NothingSaid:
-        raise Refusal(400, "no request") from None
+        raise CapmcError(400, "no request") from None
     except Undecodable as error:
-        raise Refusal(400, str(error)) from error
+        raise CapmcError(400, str(error)) from error
 
 
-def _wanted(text: str) -> frozenset[str]:
+def _read_filters(text: str) -> frozenset[str]:
     if not text:
         return _ALL
-    found: set[str] = set()
+    filters: set[str] = set()
     for token in text.lower().split("|"):
         word = token.strip()
         if word == "show_all":
-            found |= _ALL
+            filters |= _ALL
         elif word in _FILTERS:
-            found.add(_FILTERS[word])
+            filters.add(_FILTERS[word])
         else:
-            raise Refusal(400, f"invalid filter string: {token}")
-    return frozenset(found)
+            raise CapmcError(400, f"invalid filter string: {token}")
+    return frozenset(filters)
 
 
-def _query(text: str, wanted: frozenset[str], *, from_hsm: bool) -> list[tuple[str, str]]:
+def _query(text: str, filters: frozenset[str], *, from_hsm: bool) -> list[tuple[str, str]]:
     query = [("type", kind) for kind in POWERED]
     if not text:
         return query
-    # The hardware's own states are wanted whatever HSM thinks of them.
+    # For the state of the hardware, components that are on or off in HSM are always included.
     hardware = frozenset() if from_hsm else frozenset({"off", "on"})
     query += [
-        ("state", state.title()) for state in ("halt", "off", "on", "ready", "standby") if state in wanted | hardware
+        ("state", state.title()) for state in ("halt", "off", "on", "ready", "standby") if state in filters | hardware
     ]
-    if "disabled" not in wanted:
+    if "disabled" not in filters:
         query.append(("enabled", "true"))
-    elif wanted != _ALL:
+    elif filters != _ALL:
         query.append(("enabled", "false"))
     return query
 
 
-def _natural(xname: str) -> list[tuple[str, int]]:
-    return [(letter, int(digits)) for letter, digits in _PIECES.findall(xname)]
+def _sort_key(xname: str) -> list[tuple[str, int]]:
+    return [(letter, int(digits)) for letter, digits in _XNAME_PARTS.findall(xname)]

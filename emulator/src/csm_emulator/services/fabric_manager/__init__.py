@@ -1,5 +1,5 @@
-"""The Slingshot Fabric Manager: documents about the high-speed network, and what becomes of them on the switches.
+"""The Slingshot Fabric Manager: documents about the high-speed network, and their effect on the switches.
 
-HPE publishes no description of it. What clients read and write is from public clients' code; the rest is inferred, and
-is said to be so where it stands. Nothing of the network's truth lives here: this tells switches what to do, later.
+HPE publishes no description of it. The fields that clients read and write are from public clients' code; the rest is
+inferred, and marked as such. The state of the network is in ``machine.fabric``: this service changes it, with a delay.
 """

@@ -1,6 +1,6 @@
-"""Documents: what they are wrapped in, how they are listed, and how the Fabric Manager says no.
+"""Documents: their common fields, lists, and errors of the Fabric Manager.
 
-The wrapping has the names of VMware Xenon's service documents.
+The common fields have the names of VMware Xenon's service documents.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from csm_emulator.transport.routes import Handler, Route
 Document = dict[str, Any]
 MODELS = "com:services:fabric:models:"
 ERROR = "com:vmware:xenon:common:ServiceErrorResponse"
-INSTALLED = 1_700_000_000_000_000
-"""When what is there on the first day was written, in microseconds."""
+INSTALLATION_TIME = 1_700_000_000_000_000
+"""The time of the documents of a new installation, in microseconds since 1970."""
 _PRINCIPAL = "/core/authz/system-user"
 
 
-class Refusal(Exception):
-    """Becomes the answer."""
+class RequestRejected(Exception):
+    """The request fails with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class Refusal(Exception):
         self.message = message
 
 
-def error_reply(refusal: Refusal) -> Reply:
+def error_reply(refusal: RequestRejected) -> Reply:
     body = {
         "message": refusal.message,
         "statusCode": refusal.status,
@@ -41,22 +41,22 @@ def error_reply(refusal: Refusal) -> Reply:
     return json_reply(body, refusal.status)
 
 
-def not_found(path: str) -> Refusal:
-    return Refusal(404, f"Service not found: {path}")
+def not_found(path: str) -> RequestRejected:
+    return RequestRejected(404, f"Service not found: {path}")
 
 
 def read_object(call: Call) -> Document:
     try:
-        found = json.loads(call.body)
+        body = json.loads(call.body)
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, "Body is not JSON") from error
-    if not isinstance(found, dict):
-        raise Refusal(400, "Body must be a JSON object")
-    return found
+        raise RequestRejected(400, "Body is not JSON") from error
+    if not isinstance(body, dict):
+        raise RequestRejected(400, "Body must be a JSON object")
+    return body
 
 
 class Envelope:
-    """What all documents of this Fabric Manager have."""
+    """The fields that all documents of this Fabric Manager have."""
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
@@ -78,22 +78,22 @@ class Envelope:
     def micros(self) -> int:
         return round(self._clock.now() * 1_000_000)
 
-    def list_links(self, links: Iterable[str], **more: int) -> Reply:
-        found = list(links)
+    def list_links(self, links: Iterable[str], **extra: int) -> Reply:
+        document_links = list(links)
         body = {
-            "documentLinks": found,
-            "documentCount": len(found),
+            "documentLinks": document_links,
+            "documentCount": len(document_links),
             "queryTimeMicros": 1,
             "documentVersion": 0,
             "documentUpdateTimeMicros": 0,
             "documentExpirationTimeMicros": 0,
             "documentOwner": self.owner,
         }
-        return json_reply({**more, **body})
+        return json_reply({**extra, **body})
 
 
-class Collection:
-    """Documents of one kind, by the last piece of their links."""
+class DocumentCollection:
+    """Documents of one kind, by the last segment of their links."""
 
     def __init__(self, table: RecordTable, envelope: Envelope, kind: str, path: str) -> None:
         self._table = table
@@ -102,7 +102,7 @@ class Collection:
         self.path = path
 
     def routes(self, create: Handler, delete: Handler, patch: Handler | None = None) -> Sequence[Route]:
-        """All are listed and read alike; what is written is looked at by who knows the kind."""
+        """The routes of a kind of documents: list and read are the same for all kinds, the others are given."""
         one = f"{self.path}/{{name}}"
         return (
             Route("GET", self.path, lambda _: self.list()),
@@ -128,7 +128,7 @@ class Collection:
         return f"{self.path}/{name}"
 
     def name_in(self, link: object) -> str | None:
-        """Of a link to something that is here; None for everything else."""
+        """The name of the document of a link; None when there is no such document."""
         if not isinstance(link, str) or not link.startswith(f"{self.path}/"):
             return None
         name = link[len(self.path) + 1 :]
@@ -137,29 +137,32 @@ class Collection:
     def get(self, name: str) -> Document:
         if name not in self._table:
             raise not_found(self.link(name))
-        found: Document = self._table[name]
-        return found
+        document: Document = self._table[name]
+        return document
 
     def create(self, name: str, content: Mapping[str, Any]) -> Document:
         if name in self._table:
-            raise Refusal(409, f"Service already started: {self.link(name)}")
+            raise RequestRejected(409, f"Service already started: {self.link(name)}")
         return self._put(name, content, "POST", 0)
 
     def change(self, name: str, content: Mapping[str, Any], action: str = "PATCH") -> Document:
-        """What is not named stays."""
-        before = self.get(name)
-        return self._put(name, {**before, **content}, action, before["documentVersion"] + 1)
+        """Change the fields in ``content``; the others stay."""
+        document = self.get(name)
+        return self._put(name, {**document, **content}, action, document["documentVersion"] + 1)
 
     def _put(self, name: str, content: Mapping[str, Any], action: str, version: int) -> Document:
-        made = {**content, **self._envelope.wrap(self._kind, self.link(name), action, version)}
-        self._table[name] = made
-        return made
+        document = {**content, **self._envelope.wrap(self._kind, self.link(name), action, version)}
+        self._table[name] = document
+        return document
 
     def delete(self, name: str) -> Document:
-        """The answer is the document as it was, for the last time."""
-        before = self.get(name)
+        """Delete the document, and return it."""
+        document = self.get(name)
         del self._table[name]
-        return {**before, **self._envelope.wrap(self._kind, self.link(name), "DELETE", before["documentVersion"] + 1)}
+        return {
+            **document,
+            **self._envelope.wrap(self._kind, self.link(name), "DELETE", document["documentVersion"] + 1),
+        }
 
     def list(self) -> Reply:
         return self._envelope.list_links(map(self.link, self._table))

@@ -1,6 +1,6 @@
-"""The fields of a body: of the right type, or refused.
+"""Validation of the fields of a body; raises ``RequestRejected`` on a wrong type.
 
-What is null is not said, and what is not known is not looked at.
+A null field counts as missing, and unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -9,73 +9,73 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from csm_emulator.services.fabric_manager.documents import Refusal
+from csm_emulator.services.fabric_manager.documents import RequestRejected
 
-Read = Callable[[str, Any], Any]
+FieldReader = Callable[[str, Any], Any]
 _NAME = re.compile(r"[A-Za-z0-9._~:@+-]{1,255}")
 
 
-def read_fields(body: Mapping[str, Any], kinds: Mapping[str, Read]) -> dict[str, Any]:
+def read_fields(body: Mapping[str, Any], kinds: Mapping[str, FieldReader]) -> dict[str, Any]:
     return {name: read(name, body[name]) for name, read in kinds.items() if body.get(name) is not None}
 
 
 def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise Refusal(400, f"{name} must be a string")
+        raise RequestRejected(400, f"{name} must be a string")
     return value
 
 
-def whole(name: str, value: Any) -> int:
+def integer(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Refusal(400, f"{name} must be an integer")
+        raise RequestRejected(400, f"{name} must be an integer")
     return value
 
 
-def flag(name: str, value: Any) -> bool:
+def boolean(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Refusal(400, f"{name} must be a boolean")
+        raise RequestRejected(400, f"{name} must be a boolean")
     return value
 
 
 def texts(name: str, value: Any) -> list[str]:
-    return [text(name, each) for each in _list(name, value)]
+    return [text(name, item) for item in _list(name, value)]
 
 
-def wholes(name: str, value: Any) -> list[int]:
-    return [whole(name, each) for each in _list(name, value)]
+def integers(name: str, value: Any) -> list[int]:
+    return [integer(name, item) for item in _list(name, value)]
 
 
 def _list(name: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise Refusal(400, f"{name} must be an array")
+        raise RequestRejected(400, f"{name} must be an array")
     return value
 
 
-def one_of(*words: str) -> Read:
+def one_of(*words: str) -> FieldReader:
     def read(name: str, value: Any) -> str:
         if value not in words or not isinstance(value, str):
-            raise Refusal(400, f"{name} must be one of {', '.join(words)}")
+            raise RequestRejected(400, f"{name} must be one of {', '.join(words)}")
         return value
 
     return read
 
 
-def structure(kinds: Mapping[str, Read]) -> Read:
+def structure(kinds: Mapping[str, FieldReader]) -> FieldReader:
     def read(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise Refusal(400, f"{name} must be an object")
+            raise RequestRejected(400, f"{name} must be an object")
         return read_fields(value, {inner: _inside(name, kind) for inner, kind in kinds.items()})
 
     return read
 
 
-def _inside(outer: str, kind: Read) -> Read:
+def _inside(outer: str, kind: FieldReader) -> FieldReader:
     return lambda name, value: kind(f"{outer}.{name}", value)
 
 
-def own_name(field: str, value: Any) -> str:
-    """A name that can stand as one piece of a path."""
+def path_name(field: str, value: Any) -> str:
+    """A name that can be one segment of a path."""
     name = text(field, value)
     if not _NAME.fullmatch(name) or name in (".", ".."):
-        raise Refusal(400, f"{field} must have 1 to 255 of the characters A-Z a-z 0-9 . _ ~ : @ + -")
+        raise RequestRejected(400, f"{field} must have 1 to 255 of the characters A-Z a-z 0-9 . _ ~ : @ + -")
     return name

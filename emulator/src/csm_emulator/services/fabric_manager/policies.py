@@ -1,4 +1,4 @@
-"""Port policies: what a port does, as far as the policy says anything of it."""
+"""Port policies: settings of ports, of which a policy may have only some."""
 
 from __future__ import annotations
 
@@ -7,85 +7,87 @@ from itertools import islice
 from typing import Any
 
 from csm_emulator.records import Json
-from csm_emulator.services.fabric_manager.documents import Refusal, read_object
+from csm_emulator.services.fabric_manager.documents import RequestRejected, read_object
 from csm_emulator.services.fabric_manager.fields import (
-    flag,
+    boolean,
+    integer,
     one_of,
-    own_name,
+    path_name,
     read_fields,
     structure,
     text,
     texts,
-    whole,
 )
 from csm_emulator.services.fabric_manager.ports import Ports
 from csm_emulator.services.fabric_manager.seed_data import NO_RETRY
-from csm_emulator.services.fabric_manager.tables import Store
+from csm_emulator.services.fabric_manager.tables import DocumentStore
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
-_RETRY = structure({"enabled": flag, "always": flag, "num_retries": whole, "duration_sec": whole})
+_RETRY = structure({"enabled": boolean, "always": boolean, "num_retries": integer, "duration_sec": integer})
 _FIELDS = {
     "state": one_of("ONLINE", "OFFLINE"),
     "speed": text,
-    "autoneg": flag,
+    "autoneg": boolean,
     "precode": text,
     "loopback": text,
     "mac": text,
-    "flowControl": structure({"rx": flag, "tx": flag}),
+    "flowControl": structure({"rx": boolean, "tx": boolean}),
     "autoRetry": _RETRY,
     "headShellReset": _RETRY,
     "allowedVlans": texts,
     "nativeVlanId": text,
-    "isUntaggedAllowed": flag,
+    "isUntaggedAllowed": boolean,
 }
 
 
 class Policies:
-    def __init__(self, store: Store, ports: Ports) -> None:
+    def __init__(self, store: DocumentStore, ports: Ports) -> None:
         self._store = store
-        self._all = store.policies
+        self._documents = store.policies
         self._ports = ports
 
     def routes(self) -> Sequence[Route]:
-        return self._all.routes(self._create, self._delete, self._patch)
+        return self._documents.routes(self._create, self._delete, self._patch)
 
     def _create(self, call: Call) -> Reply:
         body = read_object(call)
-        said = self._read(body)
+        fields = self._read(body)
         name = self._name(body)
-        return json_reply(self._all.create(name, {"autoRetry": NO_RETRY, "headShellReset": NO_RETRY} | said))
+        return json_reply(self._documents.create(name, {"autoRetry": NO_RETRY, "headShellReset": NO_RETRY} | fields))
 
     def _name(self, body: Json) -> str:
-        """The last piece of the link, or the whole of it; without one the document gets a name that says nothing."""
+        """The name in the link, which may be the link itself; without a link, a new id."""
         link = body.get("documentSelfLink")
         if link in (None, ""):
             return self._store.new_id("policy")
-        return own_name("documentSelfLink", link.removeprefix(f"{self._all.path}/") if isinstance(link, str) else link)
+        return path_name(
+            "documentSelfLink", link.removeprefix(f"{self._documents.path}/") if isinstance(link, str) else link
+        )
 
     def _read(self, body: Json) -> dict[str, Any]:
-        said = read_fields(body, _FIELDS)
-        named = [("allowedVlans", link) for link in said.get("allowedVlans", ())]
-        if "nativeVlanId" in said:
-            named.append(("nativeVlanId", said["nativeVlanId"]))
-        for field, link in named:
+        fields = read_fields(body, _FIELDS)
+        vlan_links = [("allowedVlans", link) for link in fields.get("allowedVlans", ())]
+        if "nativeVlanId" in fields:
+            vlan_links.append(("nativeVlanId", fields["nativeVlanId"]))
+        for field, link in vlan_links:
             if self._store.vlans.name_in(link) is None:
-                raise Refusal(400, f"{field}: no VLAN {link}")
-        return said
+                raise RequestRejected(400, f"{field}: no VLAN {link}")
+        return fields
 
     def _patch(self, call: Call) -> Reply:
         name = call.args["name"]
-        self._all.get(name)
-        changed = self._all.change(name, self._read(read_object(call)))
-        self._ports.push(self._ports.with_policy(self._all.link(name)))
+        self._documents.get(name)
+        changed = self._documents.change(name, self._read(read_object(call)))
+        self._ports.push(self._ports.with_policy(self._documents.link(name)))
         return json_reply(changed)
 
     def _delete(self, call: Call) -> Reply:
-        """Inferred: one that a port has is not deleted; clients take it off every port first."""
+        """Inferred: a policy that a port has cannot be deleted; clients remove it from every port first."""
         name = call.args["name"]
-        self._all.get(name)
-        link = self._all.link(name)
+        self._documents.get(name)
+        link = self._documents.link(name)
         used = next(islice(self._ports.with_policy(link), 1), None)
         if used:
-            raise Refusal(400, f"{link} is in use by /fabric/ports/{used}")
-        return json_reply(self._all.delete(name))
+            raise RequestRejected(400, f"{link} is in use by /fabric/ports/{used}")
+        return json_reply(self._documents.delete(name))

@@ -1,6 +1,6 @@
-"""What several policies together want of a port: of each thing, what the first says that says anything of it.
+"""The settings of a port from several policies: for each setting, the first policy that has it counts.
 
-That the first wins is inferred: the public operator puts its VLAN policy before those that are there.
+That the first wins is inferred: the public operator puts its VLAN policy before the existing ones.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from csm_emulator.services.fabric_manager.documents import Document
 
 
 def merge(policies: Sequence[Document], *, edge: bool) -> dict[str, Any]:
-    """The state of a switch port without its VNIs; a port of which nobody says that it is online is offline."""
+    """The state of a switch port without its VNIs; a port is offline unless a policy sets it online."""
 
     def first(name: str, default: Any) -> Any:
         return next((policy[name] for policy in policies if name in policy), default)
 
-    told = {"online": first("state", "OFFLINE") == "ONLINE", "speed": first("speed", SPEED)}
+    link_state = {"online": first("state", "OFFLINE") == "ONLINE", "speed": first("speed", SPEED)}
     native = first("nativeVlanId", f"/fabric/vlans/{DEFAULT_VLAN}" if edge else None)
     allowed = first("allowedVlans", [native] if edge else None)
-    return told | {
+    return link_state | {
         "native": None if native is None else vlan_of(native),
         "allowed": None if allowed is None else frozenset(map(vlan_of, allowed)),
         "untagged": bool(first("isUntaggedAllowed", edge)),

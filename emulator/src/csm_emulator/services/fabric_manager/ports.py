@@ -1,4 +1,4 @@
-"""Ports, and the policies that each has. A port changes by nothing else than that list."""
+"""Ports and their lists of policies. A client can change nothing else of a port."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from typing import Any
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
 from csm_emulator.services.fabric_manager import seed_data as seeds
-from csm_emulator.services.fabric_manager.documents import INSTALLED, Document, Refusal, not_found, read_object
+from csm_emulator.services.fabric_manager.documents import (
+    INSTALLATION_TIME,
+    Document,
+    RequestRejected,
+    not_found,
+    read_object,
+)
 from csm_emulator.services.fabric_manager.fields import read_fields, texts
 from csm_emulator.services.fabric_manager.policy_merge import merge
-from csm_emulator.services.fabric_manager.switch_sync import Pushing
-from csm_emulator.services.fabric_manager.tables import Store
+from csm_emulator.services.fabric_manager.switch_sync import SwitchSync
+from csm_emulator.services.fabric_manager.tables import DocumentStore
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -22,9 +28,9 @@ _FIELDS = {"portPolicyLinks": texts}
 
 
 class Ports:
-    """Only what differs from the first day is kept: there are tens of thousands."""
+    """Stores only ports that were changed, since there are tens of thousands."""
 
-    def __init__(self, context: Context, store: Store) -> None:
+    def __init__(self, context: Context, store: DocumentStore) -> None:
         self._plan = context.machine.fabric.plan
         self._store = store
         self._changed = context.tables.open("fabric-manager.ports")
@@ -32,7 +38,7 @@ class Ports:
             True: [store.policies.link(name) for name in seeds.EDGE_POLICIES],
             False: [store.policies.link(name) for name in seeds.FABRIC_POLICIES],
         }
-        self.pushing = Pushing(context, self.wanted)
+        self.switch_sync = SwitchSync(context, self.target_state)
 
     def routes(self) -> Sequence[Route]:
         return (
@@ -60,24 +66,24 @@ class Ports:
                     if port.edge == edge and port.xname not in self._changed
                 )
 
-    def wanted(self, port: PortPlace) -> dict[str, Any]:
-        """What the documents say that the switch should do now."""
+    def target_state(self, port: PortPlace) -> dict[str, Any]:
+        """The state of the port that its policies define now."""
         policies = self._store.policies
         names = filter(None, map(policies.name_in, self.policy_links(port)))
         return merge([policies.get(name) for name in names], edge=port.edge)
 
     def push(self, names: Iterable[str]) -> None:
-        self.pushing.begin([self._plan.ports[name] for name in names])
+        self.switch_sync.schedule([self._plan.ports[name] for name in names])
 
     def _find(self, call: Call) -> PortPlace:
-        found = self._plan.ports.get(call.args["port"])
-        if found is None:
+        port = self._plan.ports.get(call.args["port"])
+        if port is None:
             raise not_found(f"{PATH}/{call.args['port']}")
-        return found
+        return port
 
     def _document(self, port: PortPlace) -> Document:
         nic = self._plan.nics.get(port.end)
-        record = self._changed.get(port.xname, {"version": 0, "micros": INSTALLED, "action": "POST"})
+        record = self._changed.get(port.xname, {"version": 0, "micros": INSTALLATION_TIME, "action": "POST"})
         document = {
             "id": f"{port.switch.xname}a0l{port.number}",
             "switchLink": f"/fabric/switches/{port.switch.controller}",
@@ -92,12 +98,12 @@ class Ports:
         return document | address | wrapped
 
     def _patch(self, call: Call) -> Reply:
-        """The whole list is replaced; the switch is told even when nothing is new."""
+        """Replace the whole list; the switch is configured even when the list is the same."""
         port = self._find(call)
         links = read_fields(read_object(call), _FIELDS).get("portPolicyLinks", self.policy_links(port))
         for link in links:
             if self._store.policies.name_in(link) is None:
-                raise Refusal(400, f"portPolicyLinks: no port policy {link}")
+                raise RequestRejected(400, f"portPolicyLinks: no port policy {link}")
         version = self._changed.get(port.xname, {"version": 0})["version"] + 1
         micros = self._store.envelope.micros()
         self._changed[port.xname] = {"links": links, "version": version, "micros": micros, "action": "PATCH"}

@@ -1,4 +1,4 @@
-"""The Fabric Manager's paths."""
+"""The routes of the Fabric Manager."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.ports import PortState
 from csm_emulator.services.fabric_manager.collectives import Collectives
-from csm_emulator.services.fabric_manager.documents import Refusal, error_reply, not_found
+from csm_emulator.services.fabric_manager.documents import RequestRejected, error_reply, not_found
 from csm_emulator.services.fabric_manager.policies import Policies
 from csm_emulator.services.fabric_manager.ports import Ports
 from csm_emulator.services.fabric_manager.switch_sync import SERVICE
 from csm_emulator.services.fabric_manager.switches import Switches
-from csm_emulator.services.fabric_manager.tables import Store
+from csm_emulator.services.fabric_manager.tables import DocumentStore
 from csm_emulator.services.fabric_manager.vlans import Vlans
 from csm_emulator.services.fabric_manager.vnis.blocks import Blocks
 from csm_emulator.services.fabric_manager.vnis.enforcement import Enforcement
@@ -28,11 +28,11 @@ _SLASHES = re.compile("/{2,}")
 
 def create_service(context: Context) -> EmulatedService:
     fabric = context.machine.fabric
-    store = Store(context)
+    store = DocumentStore(context)
     ports = Ports(context, store)
-    enforcement = Enforcement(context, store, ports.pushing)
+    enforcement = Enforcement(context, store, ports.switch_sync)
     blocks = Blocks(store, enforcement)
-    rooms = (
+    parts = (
         Switches(context, store.envelope),
         ports,
         Policies(store, ports),
@@ -48,25 +48,25 @@ def create_service(context: Context) -> EmulatedService:
         if place is None:
             return None
         vnis = blocks.intended(place.dfa) if place.edge else None
-        return PortState(**ports.wanted(place), vnis=vnis).data()
+        return PortState(**ports.target_state(place), vnis=vnis).data()
 
     fabric.intention = intention
-    routes = [route.through(_answering) for room in rooms for route in room.routes()]
-    face = EmulatedService(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
-    return replace(face, not_found=_merging_slashes(face))
+    routes = [route.through(_with_error_replies) for room in parts for route in room.routes()]
+    service = EmulatedService(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
+    return replace(service, not_found=_merging_slashes(service))
 
 
-def _merging_slashes(face: EmulatedService) -> Handler:
-    """A path with doubled slashes is answered as the one without them; any other is not found.
+def _merging_slashes(service: EmulatedService) -> Handler:
+    """A handler of unknown paths that takes repeated slashes as one; other unknown paths are not found.
 
     SAT joins ``/apis/fabric-manager/`` and the link of a document, which begins with a slash of its own. The gateway
-    leaves both (Istio normalizes paths as BASE, which CSM does not change): the Fabric Manager takes them as one.
+    leaves both (Istio normalizes paths as BASE, which CSM does not change), so the Fabric Manager must accept them.
     """
-    router = Router(face.routes)
+    router = Router(service.routes)
 
     def answer(call: Call) -> Reply:
         path = _SLASHES.sub("/", call.path)
-        return face.not_found(call) if path == call.path else router.answer(replace(call, path=path), face)
+        return service.not_found(call) if path == call.path else router.answer(replace(call, path=path), service)
 
     return answer
 
@@ -75,9 +75,9 @@ def _not_found(call: Call) -> Reply:
     return error_reply(not_found(call.path))
 
 
-def _answering(handler: Handler) -> Handler:
-    return catching(handler, Refusal, lambda _, refusal: error_reply(refusal))
+def _with_error_replies(handler: Handler) -> Handler:
+    return catching(handler, RequestRejected, lambda _, refusal: error_reply(refusal))
 
 
 def _wrong_method(call: Call, _: Sequence[str]) -> Reply:
-    return error_reply(Refusal(405, f"Action not supported: {call.method}"))
+    return error_reply(RequestRejected(405, f"Action not supported: {call.method}"))

@@ -1,4 +1,4 @@
-"""What the Fabric Manager has on its first day: one VLAN, and the policies whose names published outputs show."""
+"""The documents of a new installation: one VLAN, and the policies whose names published outputs show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from csm_emulator.machine.fabric.ports import DEFAULT_VLAN, SPEED
 
 EDGE_POLICIES = ("cassini-policy", "qos-ll_be_bd_et-cassini-policy")
 FABRIC_POLICIES = ("fabric-policy",)
-"""What a port has that nobody changed, by where it leads; the first that says a thing wins."""
+"""The policies of an unchanged port, for edge and fabric ports; the first policy with a setting wins."""
 NO_RETRY = {"enabled": False, "always": False, "num_retries": 0, "duration_sec": 0}
 _RETRY = {"enabled": True, "always": False, "num_retries": 5, "duration_sec": 300}
 _LINK = {

@@ -1,4 +1,4 @@
-"""Switches, as the Fabric Manager lists them, and the sets of ports of the Fabric Controller before it."""
+"""Switches of the Fabric Manager, and the port sets of its predecessor, the Fabric Controller."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
-from csm_emulator.services.fabric_manager.documents import INSTALLED, Document, Envelope, not_found
+from csm_emulator.services.fabric_manager.documents import INSTALLATION_TIME, Document, Envelope, not_found
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 PATH = "/fabric/switches"
 FIRMWARE = "2.3.0-152"
-_SETS = {"fabric-ports": False, "edge-ports": True}
-"""Whether their ports are edge ports."""
+_SET_HAS_EDGE_PORTS = {"fabric-ports": False, "edge-ports": True}
+"""Port set → whether its ports are edge ports."""
 
 
 class Switches:
@@ -28,7 +28,7 @@ class Switches:
     def routes(self) -> Sequence[Route]:
         return (
             Route("GET", PATH, self._list),
-            Route("GET", f"{PATH}/{{switch}}", self._one),
+            Route("GET", f"{PATH}/{{switch}}", self._read),
             Route("GET", "/port-sets/{set}", self._ports_of_set),
             Route("GET", "/port-sets/{set}/status", self._status_of_set),
         )
@@ -37,11 +37,11 @@ class Switches:
         links = [f"{PATH}/{controller}" for controller in self._by_controller]
         return self._envelope.list_links(links, totalCount=len(links))
 
-    def _one(self, call: Call) -> Reply:
-        found = self._by_controller.get(call.args["switch"])
-        if found is None:
+    def _read(self, call: Call) -> Reply:
+        switch = self._by_controller.get(call.args["switch"])
+        if switch is None:
             raise not_found(f"{PATH}/{call.args['switch']}")
-        return json_reply(self._document(found))
+        return json_reply(self._document(switch))
 
     def _document(self, switch: SwitchPlace) -> Document:
         ports = self._plan.ports_of(switch.xname)
@@ -65,25 +65,27 @@ class Switches:
             "switchLabelList": [],
             "switchPolicyLink": "/fabric/switch-policies/default",
         }
-        return document | self._envelope.wrap("SwitchState", f"{PATH}/{switch.controller}", "POST", 0, INSTALLED)
+        return document | self._envelope.wrap(
+            "SwitchState", f"{PATH}/{switch.controller}", "POST", 0, INSTALLATION_TIME
+        )
 
     def _ports_of_set(self, call: Call) -> Reply:
-        return json_reply({"ports": [port.xname for port in self._set(call)]})
+        return json_reply({"ports": [port.xname for port in self._ports_in(call)]})
 
     def _status_of_set(self, call: Call) -> Reply:
-        """As the switches tell, not as the documents want it."""
-        return json_reply({"ports": [self._status(port) for port in self._set(call)]})
+        """The states on the switches, not those that the documents define."""
+        return json_reply({"ports": [self._status(port) for port in self._ports_in(call)]})
 
     def _status(self, port: PortPlace) -> dict[str, Any]:
         fabric = self._machine.fabric
         enabled = fabric.powered(port.switch.xname) and fabric.state(port.xname).online
         return {"xname": port.xname, "status": {"enable": enabled}}
 
-    def _set(self, call: Call) -> Iterable[PortPlace]:
+    def _ports_in(self, call: Call) -> Iterable[PortPlace]:
         name = call.args["set"]
-        if name not in _SETS:
+        if name not in _SET_HAS_EDGE_PORTS:
             raise not_found(f"/port-sets/{name}")
-        return [port for port in self._plan.ports.values() if port.edge == _SETS[name]]
+        return [port for port in self._plan.ports.values() if port.edge == _SET_HAS_EDGE_PORTS[name]]
 
 
 def _links(ports: Iterable[PortPlace]) -> list[str]:

@@ -1,4 +1,4 @@
-"""All documents that somebody can make, change or delete."""
+"""The tables of all documents that clients can create, change or delete."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.services.fabric_manager import seed_data as seeds
-from csm_emulator.services.fabric_manager.documents import INSTALLED, Collection, Document, Envelope
+from csm_emulator.services.fabric_manager.documents import INSTALLATION_TIME, Document, DocumentCollection, Envelope
 
 TASKS = "/fabric/vni/block-enforcement-tasks"
 
 
-class Store:
+class DocumentStore:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.envelope = Envelope(context)
@@ -24,19 +24,21 @@ class Store:
         self.jobs = self._open("jobs", "CollectivesJobState", "/fabric/collectives/jobs")
         self._counters = context.tables.open("fabric-manager.counters")
 
-    def _open(self, name: str, kind: str, path: str, seed: Mapping[str, Mapping[str, Any]] | None = None) -> Collection:
+    def _open(
+        self, name: str, kind: str, path: str, seed: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> DocumentCollection:
         def wrap(key: str, content: Mapping[str, Any]) -> Document:
-            return {**content, **self.envelope.wrap(kind, f"{path}/{key}", "POST", 0, INSTALLED)}
+            return {**content, **self.envelope.wrap(kind, f"{path}/{key}", "POST", 0, INSTALLATION_TIME)}
 
         wrapped = {key: wrap(key, content) for key, content in (seed or {}).items()}
         table = self._context.tables.open(f"fabric-manager.{name}", wrapped)
-        return Collection(table, self.envelope, kind, path)
+        return DocumentCollection(table, self.envelope, kind, path)
 
-    def count(self, what: str) -> int:
-        """One more than the last time."""
-        number = int(self._counters.get(what, 0)) + 1
-        self._counters[what] = number
+    def next_number(self, counter: str) -> int:
+        """The next number of this counter, from 1."""
+        number = int(self._counters.get(counter, 0)) + 1
+        self._counters[counter] = number
         return number
 
-    def new_id(self, what: str) -> str:
-        return self._context.random.uuid("fabric-manager", what, self.count(what))
+    def new_id(self, kind: str) -> str:
+        return self._context.random.uuid("fabric-manager", kind, self.next_number(kind))

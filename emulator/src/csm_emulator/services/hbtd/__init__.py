@@ -1,1 +1,1 @@
-"""HBTD, the heartbeat tracker: nodes beat, and HSM is told when one starts or ceases to."""
+"""HBTD, the heartbeat tracker: it receives heartbeats of nodes, and notifies HSM when they start or stop."""

@@ -1,4 +1,4 @@
-"""Which field of a body has the wrong type, as HBTD finds out: all its fields are strings."""
+"""HBTD's search for the body field with a wrong type: all of its fields are strings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def strings(name: str, fields: Iterable[str]) -> Struct:
 
 
 def wrong_field(body: bytes, fields: Iterable[str]) -> str | None:
-    """The first field that is no string: empty when it is written in other letters, None when it is no object."""
+    """The first field that is no string; empty when only its letter case differs, None when the body is no object."""
     try:
-        found: Json = decode(body, ANYTHING_BY_NAME)
+        document: Json = decode(body, ANYTHING_BY_NAME)
     except Undecodable:
         return None
-    if found is None:
+    if document is None:
         return None
-    return next((name for name in fields if found.get(name) is not None and not isinstance(found[name], str)), "")
+    return next((name for name in fields if document.get(name) is not None and not isinstance(document[name], str)), "")

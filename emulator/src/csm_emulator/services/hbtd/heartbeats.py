@@ -1,7 +1,7 @@
-"""Who beats, since when, and what HSM has to hear of it.
+"""The heartbeats of components, and the notifications that HSM gets of them.
 
-The machine's own nodes beat every three seconds by agreement: nothing happens for a beat, its moment is computed when
-somebody asks. Only those that are late, or that a client beats for, are looked at by the checker.
+The machine's own nodes beat every three seconds without any event: the time of a beat is computed when it is needed.
+The periodic check reads only components that are late or whose heartbeats a client sends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from csm_emulator.state.clock import next_beat
 BEAT = 3.0
 """Seconds between two beats of a node (HBTD's API document)."""
 STARTED, RESTARTED, LATE, DEAD = "started", "restarted", "late", "dead"
-NEWS: Mapping[str, tuple[str, str, str]] = {
+NOTIFICATIONS: Mapping[str, tuple[str, str, str]] = {
     STARTED: ("Ready", "OK", "Heartbeat started"),
     RESTARTED: ("Ready", "OK", "Heartbeat restarted"),
     LATE: ("Ready", "Warning", "Heartbeat stopped -- might be dead"),
@@ -26,7 +26,7 @@ NEWS: Mapping[str, tuple[str, str, str]] = {
 }
 WARNED, WARNED_BY_GAP = "WN", "WG"
 SM_PATH = "/hsm/v2/State/Components/BulkStateData"
-_OWN: dict[str, Any] = {"since": 0.0, "warned": ""}
+_BEATING_NODE: dict[str, Any] = {"since": 0.0, "warned": ""}
 
 
 class Heartbeats:
@@ -34,13 +34,13 @@ class Heartbeats:
         self._context = context
         self._params = params
         running = context.machine.topology.running
-        self._records = context.tables.open("hbtd.beats", dict.fromkeys(sorted(running), _OWN))
+        self._records = context.tables.open("hbtd.beats", dict.fromkeys(sorted(running), _BEATING_NODE))
         self._pending = context.tables.open("hbtd.pending")
         self._timer = context.tables.open("hbtd.timer")
-        self._watched = {name for name, record in self._records.items() if _wants_looking(name, record)}
-        self._gap = False
+        self._watched = {name for name, record in self._records.items() if _needs_check(name, record)}
+        self._after_gap = False
         context.scheduler.answer("hbtd.check", self._check)
-        context.machine.watch(self._hear)
+        context.machine.watch(self._on_event)
 
     def beats(self, name: str) -> bool:
         """Whether the last beat is less than ``errtime`` ago; "might be dead" counts as alive."""
@@ -48,70 +48,70 @@ class Heartbeats:
         return record is not None and self._age(record) < self._params.number("Errtime")
 
     def receive(self, name: str, timestamp: str, status: str) -> None:
-        """A client beats for this component."""
-        before = self._records.get(name)
-        if before is not None and before.get("since") is not None:
+        """Store a heartbeat that a client sent for this component."""
+        previous = self._records.get(name)
+        if previous is not None and previous.get("since") is not None:
             return
-        said = {"received": int(self._context.clock.now()), "timestamp": timestamp, "status": status}
-        self._put(name, {**said, "warned": _after_beat(before)})
-        if before is None:
-            self._tell(name, STARTED)
+        beat = {"received": int(self._context.clock.now()), "timestamp": timestamp, "status": status}
+        self._put(name, {**beat, "warned": _warning_after_beat(previous)})
+        if previous is None:
+            self._queue_notification(name, STARTED)
 
     def restarted(self) -> None:
-        """Nobody looked for a while, and what was to be told is forgotten."""
+        """After a restart no check ran for a while, and pending notifications are lost."""
         self._params.reset()
         self._pending.clear()
-        self._gap = True
+        self._after_gap = True
         for node in self._context.machine.parts("Node"):
             if self._context.machine.boot.beating(node.xname):
-                self._begin(node.xname)
-        self._arm()
+                self._start_beating(node.xname)
+        self._start_timer()
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind != "beat":
             return
         if event.value == "stopped":
-            self._cease(event.xname)
-        elif not self._away():
-            self._begin(event.xname)
+            self._stop_beating(event.xname)
+        elif not self._is_down():
+            self._start_beating(event.xname)
 
-    def _begin(self, node: str) -> None:
-        before = self._records.get(node)
-        if before is not None and before.get("since") is not None:
+    def _start_beating(self, node: str) -> None:
+        previous = self._records.get(node)
+        if previous is not None and previous.get("since") is not None:
             return
-        self._put(node, {"since": self._context.clock.now(), "warned": _after_beat(before)})
-        if before is None:
-            self._tell(node, STARTED)
+        self._put(node, {"since": self._context.clock.now(), "warned": _warning_after_beat(previous)})
+        if previous is None:
+            self._queue_notification(node, STARTED)
 
-    def _cease(self, node: str) -> None:
+    def _stop_beating(self, node: str) -> None:
         record = self._records.get(node)
         if record is not None and record.get("since") is not None:
-            said = {"received": self._last(record), "timestamp": "", "status": "OK"}
-            self._put(node, {**said, "warned": record["warned"]})
+            beat = {"received": self._last_beat(record), "timestamp": "", "status": "OK"}
+            self._put(node, {**beat, "warned": record["warned"]})
 
     def _put(self, name: str, record: dict[str, Any]) -> None:
         self._records[name] = record
-        if _wants_looking(name, record):
+        if _needs_check(name, record):
             self._watched.add(name)
-            self._arm()
+            self._start_timer()
 
     def _age(self, record: Mapping[str, Any]) -> int:
-        return int(self._context.clock.now()) - self._last(record)
+        return int(self._context.clock.now()) - self._last_beat(record)
 
-    def _last(self, record: Mapping[str, Any]) -> int:
+    def _last_beat(self, record: Mapping[str, Any]) -> int:
         since = record.get("since")
         if since is None:
             return int(record["received"])
         return int(since + BEAT * ((self._context.clock.now() - since) // BEAT))
 
-    def _tell(self, name: str, news: str) -> None:
-        # The real one sends what is no xname too: HSM then refuses the whole bulk, again and again, for everybody.
+    def _queue_notification(self, name: str, notification: str) -> None:
+        # The real HBTD also sends names that are no xnames: HSM then refuses the whole bulk at every attempt.
         if hms_type(name):
             self._pending.pop(name, None)
-            self._pending[name] = news
-            self._arm()
+            self._pending[name] = notification
+            self._start_timer()
 
-    def _arm(self) -> None:
+    def _start_timer(self) -> None:
         interval = self._params.number("Interval")
         if "next" in self._timer or interval <= 0:
             return
@@ -120,16 +120,16 @@ class Heartbeats:
 
     def _check(self) -> None:
         self._timer.pop("next", None)
-        if self._away():
+        if self._is_down():
             return
         for name in sorted(self._watched):
-            self._look(name)
-        self._gap = False
+            self._check_record(name)
+        self._after_gap = False
         self._report()
         if self._watched or self._pending:
-            self._arm()
+            self._start_timer()
 
-    def _look(self, name: str) -> None:
+    def _check_record(self, name: str) -> None:
         record = self._records[name]
         age, warned = self._age(record), record["warned"]
         if age >= self._params.number("Errtime"):
@@ -137,47 +137,47 @@ class Heartbeats:
         elif age >= self._params.number("Warntime"):
             if not warned:
                 self._records[name] = {**record, "warned": WARNED}
-                self._tell(name, LATE)
+                self._queue_notification(name, LATE)
         elif warned == WARNED:
             self._records[name] = {**record, "warned": ""}
-            self._tell(name, RESTARTED)
-        if not _wants_looking(name, self._records.get(name, _OWN)):
+            self._queue_notification(name, RESTARTED)
+        if not _needs_check(name, self._records.get(name, _BEATING_NODE)):
             self._watched.discard(name)
 
     def _overdue(self, name: str, record: dict[str, Any]) -> None:
-        if self._gap and record.get("since") is None:
-            # Nobody listened: it gets the benefit of the doubt once.
+        if self._after_gap and record.get("since") is None:
+            # No heartbeat could arrive during the restart, so it is only late.
             self._records[name] = {**record, "received": int(self._context.clock.now()), "warned": WARNED_BY_GAP}
-            self._tell(name, LATE)
+            self._queue_notification(name, LATE)
             return
         del self._records[name]
         self._watched.discard(name)
-        self._tell(name, DEAD)
+        self._queue_notification(name, DEAD)
 
     def _report(self) -> None:
-        """What HSM does not take is told again at the next check."""
+        """Send pending notifications; those that HSM refuses are sent again at the next check."""
         if not self._pending or self._params.number("Nosm"):
             return
         if self._context.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status != 200:
             return
-        for news, (state, flag, message) in NEWS.items():
-            names = [name for name, each in self._pending.items() if each == news]
-            about = {"ID": "", "Message": message, "Flag": ""}
-            body = {"ComponentIDs": names, "State": state, "Flag": flag, "ExtendedInfo": about}
+        for notification, (state, flag, message) in NOTIFICATIONS.items():
+            names = [name for name, pending in self._pending.items() if pending == notification]
+            extended_info = {"ID": "", "Message": message, "Flag": ""}
+            body = {"ComponentIDs": names, "State": state, "Flag": flag, "ExtendedInfo": extended_info}
             if names and self._context.mesh.ask("smd", "PATCH", SM_PATH, body).status in (200, 202, 204):
                 for name in names:
                     del self._pending[name]
 
-    def _away(self) -> bool:
+    def _is_down(self) -> bool:
         return self._context.faults.present("service-restart", "hbtd") is not None
 
 
-def _wants_looking(name: str, record: Mapping[str, Any]) -> bool:
-    """A node that beats by itself is late for nobody; other names than the checker's range are never checked."""
+def _needs_check(name: str, record: Mapping[str, Any]) -> bool:
+    """Whether the check must read it: not a node that beats by itself, and no name outside the checked range."""
     return "x0" <= name < "xz" and (record.get("since") is None or record["warned"] != "")
 
 
-def _after_beat(record: Mapping[str, Any] | None) -> str:
-    """Had it been warned of for a gap, the checker shall find a plain warning, and say that it is back."""
+def _warning_after_beat(record: Mapping[str, Any] | None) -> str:
+    """The warning after a beat: one because of a restart becomes a plain one, so that the check reports recovery."""
     warned = str(record["warned"]) if record else ""
     return WARNED if warned == WARNED_BY_GAP else warned

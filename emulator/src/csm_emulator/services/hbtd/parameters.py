@@ -1,4 +1,4 @@
-"""What can be set while it runs. Kept as the text that the wire shows."""
+"""HBTD's parameters, which can change while it runs; stored as texts, as the API shows them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULTS = {
     "Use_telemetry": "1",
     "Telemetry_host": "cluster-kafka-bootstrap.sma.svc.cluster.local:9092:cray-hmsheartbeat-notifications",
     "Warntime": "10",
-    # The image sets 20 by its environment; the program's own default is 30.
+    # The image sets 20 in its environment; the program's own default is 30.
     "Errtime": "20",
     "Port": "28500",
     "Kv_url": "http://cray-hbtd-bitnami-etcd-client:2379",
@@ -33,12 +33,12 @@ _UINT = re.compile("0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO](_?[0-7])+|0(_?[0-
 _SWITCH = {"0": "0", "no": "0", "off": "0", "false": "0", "1": "1", "yes": "1", "on": "1", "true": "1"}
 
 
-class Refused(ValueError):
-    """What is wrong with a value."""
+class InvalidValue(ValueError):
+    """The value is invalid; the text is HBTD's message."""
 
 
 def parse_uint(text: str, bits: int = 32) -> int:
-    """As ``strconv.ParseUint`` with base 0; raises ``ValueError``."""
+    """The number as ``strconv.ParseUint`` reads it with base 0; raises ``ValueError``."""
     if not _UINT.fullmatch(text) or len(text) > 80:
         raise ValueError(text)
     octal = text[0] == "0" and text[1:2].isdigit()
@@ -48,49 +48,49 @@ def parse_uint(text: str, bits: int = 32) -> int:
     return number
 
 
-def _whole(name: str, text: str) -> str:
+def _uint(name: str, text: str) -> str:
     try:
         return str(parse_uint(text))
     except ValueError:
-        raise Refused(f"Parameter '{name}' with illegal value '{text}'; ") from None
+        raise InvalidValue(f"Parameter '{name}' with illegal value '{text}'; ") from None
 
 
 def _switch(name: str, text: str) -> str:
     if text.lower() not in _SWITCH:
         word = "unknown" if name == "use_telemetry" else "illegal"
-        raise Refused(f"Parameter '{name}' with {word} value '{text}'; ")
+        raise InvalidValue(f"Parameter '{name}' with {word} value '{text}'; ")
     return _SWITCH[text.lower()]
 
 
 def _host(name: str, text: str) -> str:
     parts = text.split(":")
     if len(parts) != 3 or not re.fullmatch("[+-]?[0-9]+", parts[1]):
-        raise Refused(f"Parameter '{name}' with invalid format '{text}'; ")
+        raise InvalidValue(f"Parameter '{name}' with invalid format '{text}'; ")
     return text
 
 
-def _any(_: str, text: str) -> str:
+def _unchanged(_: str, text: str) -> str:
     return text
 
 
-def _fixed(name: str, _: str) -> str:
-    raise Refused(f"Parameter '{name}' can't be changed in PATCH operation; ")
+def _unchangeable(name: str, _: str) -> str:
+    raise InvalidValue(f"Parameter '{name}' can't be changed in PATCH operation; ")
 
 
-# In the order in which complaints are put together.
+# In the order of HBTD's error messages.
 _CHECKS: dict[str, Callable[[str, str], str]] = {
-    "Debug": _whole,
+    "Debug": _uint,
     "Nosm": _switch,
     "Use_telemetry": _switch,
     "Telemetry_host": _host,
-    "Warntime": _whole,
-    "Errtime": _whole,
-    "Interval": _whole,
-    "Kv_url": _any,
-    "Port": _fixed,
-    "Sm_url": _any,
-    "Sm_timeout": _whole,
-    "Sm_retries": _whole,
+    "Warntime": _uint,
+    "Errtime": _uint,
+    "Interval": _uint,
+    "Kv_url": _unchanged,
+    "Port": _unchangeable,
+    "Sm_url": _unchanged,
+    "Sm_timeout": _uint,
+    "Sm_retries": _uint,
 }
 
 
@@ -100,30 +100,30 @@ class Params(RunningParams):
 
     def patch(self, call: Call) -> Reply:
         try:
-            wanted = decode(call.body, _BODY)
+            body = decode(call.body, _BODY)
         except Undecodable:
-            return problem(400, "Invalid Request", _type_complaint(call.body), INSTANCE)
-        values, complaint = _checked(wanted)
-        if complaint:
-            return problem(400, "Invalid Request", complaint, INSTANCE)
+            return problem(400, "Invalid Request", _type_error(call.body), INSTANCE)
+        values, errors = _validated(body)
+        if errors:
+            return problem(400, "Invalid Request", errors, INSTANCE)
         return self.change(values)
 
 
-def _checked(wanted: dict[str, str]) -> tuple[dict[str, str], str]:
-    """All or nothing: the new values, or all that is wrong with them."""
+def _validated(texts: dict[str, str]) -> tuple[dict[str, str], str]:
+    """The new values, and the messages about all invalid ones; empty when the values may be stored."""
     values: dict[str, str] = {}
-    complaint = ""
+    errors = ""
     for name, check in _CHECKS.items():
-        if not wanted[name]:
+        if not texts[name]:
             continue
         try:
-            values[name] = check(name.lower(), wanted[name])
-        except Refused as refused:
-            complaint += str(refused)
-    return values, complaint
+            values[name] = check(name.lower(), texts[name])
+        except InvalidValue as error:
+            errors += str(error)
+    return values, errors
 
 
-def _type_complaint(body: bytes) -> str:
+def _type_error(body: bytes) -> str:
     field = wrong_field(body, DEFAULTS)
     if field is None:
         return "Invalid JSON data type"

@@ -1,4 +1,4 @@
-"""HBTD's paths."""
+"""The routes of HBTD."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ class Hbtd:
         self._beats = beats
 
     def receive(self, call: Call) -> Reply:
-        said = _read(call.body, _FULL)
-        if isinstance(said, Reply):
-            return said
-        if not hms_type(said["Component"]):
+        body_or_error = _decoded_body(call.body, _FULL)
+        if isinstance(body_or_error, Reply):
+            return body_or_error
+        if not hms_type(body_or_error["Component"]):
             return _invalid("Invalid Component Name")
-        if not _is_int(said["NID"]):
+        if not _is_int(body_or_error["NID"]):
             return _invalid("Invalid NID")
-        self._beats.receive(said["Component"], said["Timestamp"], said["Status"])
+        self._beats.receive(body_or_error["Component"], body_or_error["Timestamp"], body_or_error["Status"])
         return Reply()
 
     def receive_for(self, call: Call) -> Reply:
-        """The name in the path is not looked at: any will do."""
-        said = _read(call.body, _SHORT)
-        if isinstance(said, Reply):
-            return said
-        self._beats.receive(call.args["xname"], said["Timestamp"], said["Status"])
+        """Any name in the path is accepted; HBTD does not check it."""
+        body_or_error = _decoded_body(call.body, _SHORT)
+        if isinstance(body_or_error, Reply):
+            return body_or_error
+        self._beats.receive(call.args["xname"], body_or_error["Timestamp"], body_or_error["Status"])
         return Reply()
 
     def states(self, call: Call) -> Reply:
@@ -74,34 +74,34 @@ class Hbtd:
             names = decode(call.body, _STATES)["XNames"]
         except Undecodable:
             return problem(400, "Invalid Request", "Error unmarshalling inbound request", "/hmi/v1/hbstates")
-        found = [self._told(name) for name in names or ()]
-        return marshalled({"HBStates": found or None})
+        states = [self._heartbeat_state(name) for name in names or ()]
+        return marshalled({"HBStates": states or None})
 
     def state(self, call: Call) -> Reply:
-        return marshalled(self._told(normal(call.args["xname"])))
+        return marshalled(self._heartbeat_state(normal(call.args["xname"])))
 
     def health(self, _: Call) -> Reply:
         ready = self._context.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status == 200
-        told = {
+        health = {
             "KvStore": "Initialization key present: HBTD_OK",
             "MsgBus": "Connected and OPEN",
             "HsmStatus": "Ready" if ready else "Not ready",
         }
-        # The Content-Type is set after the header went out, so Go's guess stands.
-        return encoded(told, media=SNIFFED)
+        # HBTD sets the Content-Type after the header was sent, so Go's guess stays.
+        return encoded(health, media=SNIFFED)
 
-    def _told(self, name: str) -> Json:
-        return {"XName": name, "Heartbeating": self._beats.beats(name)}
+    def _heartbeat_state(self, xname: str) -> Json:
+        return {"XName": xname, "Heartbeating": self._beats.beats(xname)}
 
 
-def _read(body: bytes, kind: Struct) -> Json | Reply:
+def _decoded_body(body: bytes, kind: Struct) -> Json | Reply:
     try:
-        said = decode(body, kind)
+        body_fields = decode(body, kind)
     except Undecodable:
         field = wrong_field(body, kind.fields)
         return _invalid(f"Invalid data type in {field} field" if field else "Invalid JSON data type")
-    missing = next((name for name in kind.fields if not said[name]), None)
-    return _invalid(f"Missing {missing} field") if missing else said
+    missing = next((name for name in kind.fields if not body_fields[name]), None)
+    return _invalid(f"Missing {missing} field") if missing else body_fields
 
 
 def _invalid(detail: str) -> Reply:

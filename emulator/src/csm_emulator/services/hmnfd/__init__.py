@@ -1,1 +1,1 @@
-"""HMNFD, the notification fan-out: HSM tells it of state changes, and it tells every node that subscribed."""
+"""HMNFD, the notification fan-out: it gets state changes from HSM, and sends them to every node that subscribed."""

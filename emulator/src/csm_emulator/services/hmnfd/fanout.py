@@ -1,4 +1,4 @@
-"""State changes: from HSM into a batch, and from there to whoever subscribed."""
+"""State changes: HMNFD collects those of HSM in a batch, and sends the batch to the subscribers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from csm_emulator.state.clock import next_beat, rfc3339
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 
-PRUNE_EVERY = 10
+PRUNE_INTERVAL = 10
 _ATTRIBUTES = ("Role", "SubRole", "State", "SoftwareStatus")
-_SAME = ("State", "Flag", "SoftwareStatus", "Role")
-_SENT = ("Components", "Enabled", "Role", "SubRole", "SoftwareStatus", "State", "Timestamp")
-"""The flag is not handed on."""
+_BATCH_FIELDS = ("State", "Flag", "SoftwareStatus", "Role")
+_SENT_FIELDS = ("Components", "Enabled", "Role", "SubRole", "SoftwareStatus", "State", "Timestamp")
+"""The fields that subscribers get; not the flag."""
 _UNAVAILABLE = ("empty", "off", "halt")
 _NODE = re.compile("x.*b[0-9]+n[0-9]+")
 _SCN = struct(
@@ -34,7 +34,7 @@ _SCN = struct(
 
 
 class Fanout:
-    """``batch``, ``pruned`` and ``timers`` are memory of the real one, kept here so that time can be cut anywhere."""
+    """The real HMNFD has ``batch``, ``pruned`` and ``timers`` in memory; here they are tables, to survive a restart."""
 
     def __init__(self, context: Context, params: Params, subscriptions: RecordTable) -> None:
         self._context = context
@@ -57,23 +57,23 @@ class Fanout:
             return problem(500, "Internal Server Error", "Error unmarshalling SCN JSON", "/scn")
         batch = self._batch.get("batch")
         if batch is None or not batch["scn"]["Components"]:
-            self._keep(scn, 1)
-        elif _alike(scn, batch["scn"]):
-            self._join(scn, batch)
+            self._store_batch(scn, 1)
+        elif _can_join(scn, batch["scn"]):
+            self._append_to_batch(scn, batch)
         else:
             self._flush()
-            # The real one copies what is said over the last batch, whose Enabled stays when nobody says another.
-            stays = batch["scn"]["Enabled"] if scn["Enabled"] is None else scn["Enabled"]
-            self._keep({**scn, "Enabled": stays}, 1)
+            # The real HMNFD decodes the change over the last batch, whose Enabled stays if the change has none.
+            enabled = batch["scn"]["Enabled"] if scn["Enabled"] is None else scn["Enabled"]
+            self._store_batch({**scn, "Enabled": enabled}, 1)
         return Reply(200)
 
-    def gone(self, subscriber: str) -> None:
-        """Nothing that is under way shall reach it, and its subscriptions go."""
+    def remove_subscriber(self, subscriber: str) -> None:
+        """Send it nothing from now on, and remove its subscriptions at the next prune."""
         self._pruned[subscriber] = True
-        self._arm("prune", PRUNE_EVERY)
+        self._start_timer("prune", PRUNE_INTERVAL)
 
     def restarted(self) -> None:
-        """The memory is empty; of what is down in HSM the subscriptions go."""
+        """A restart empties the memory, and removes the subscriptions of nodes that are down in HSM."""
         self._batch.clear()
         self._pruned.clear()
         reply = self._context.mesh.ask(
@@ -81,19 +81,19 @@ class Fanout:
         )
         down = {component["ID"] for component in reply.json()["Components"]} if reply.ok else set()
         for xname in sorted({xname_of(key) for key in self._subscriptions} & down):
-            self.gone(xname)
+            self.remove_subscriber(xname)
 
-    def _keep(self, scn: Json, count: int) -> None:
+    def _store_batch(self, scn: Json, count: int) -> None:
         self._batch["batch"] = {"scn": {**scn, "Components": scn["Components"] or []}, "count": count}
-        self._arm("flush", max(1, self._params.number("Scn_cache_delay")))
+        self._start_timer("flush", max(1, self._params.number("Scn_cache_delay")))
 
-    def _join(self, scn: Json, batch: Json) -> None:
+    def _append_to_batch(self, scn: Json, batch: Json) -> None:
         components = [*batch["scn"]["Components"], *(scn["Components"] or ())]
-        self._keep({**batch["scn"], "Components": components}, batch["count"] + 1)
+        self._store_batch({**batch["scn"], "Components": components}, batch["count"] + 1)
         if batch["count"] + 1 >= self._params.number("Scn_max_cache"):
             self._flush()
 
-    def _arm(self, timer: str, every: int) -> None:
+    def _start_timer(self, timer: str, every: int) -> None:
         if timer in self._timers:
             return
         self._timers[timer] = next_beat(self._context.clock.now(), every)
@@ -112,7 +112,7 @@ class Fanout:
         components = [name.lower() for name in scn["Components"]]
         if _is_unavailable(scn):
             for name in components:
-                self.gone(name)
+                self.remove_subscriber(name)
         attributes = ["enbl"] if scn["Enabled"] is not None else []
         attributes += [scn[name].lower() for name in _ATTRIBUTES if scn[name]]
         for key in sorted(self._subscriptions):
@@ -124,7 +124,7 @@ class Fanout:
         if common and subscription["Url"]:
             body = {**scn, "Components": common}
             self._context.post(
-                subscription["Url"], {name: body[name] for name in _SENT if body[name] not in (None, "")}
+                subscription["Url"], {name: body[name] for name in _SENT_FIELDS if body[name] not in (None, "")}
             )
 
     def _prune_in_time(self) -> None:
@@ -135,19 +135,21 @@ class Fanout:
         self._pruned.clear()
 
 
-def _alike(scn: Json, other: Json) -> bool:
-    return all(scn[name] == other[name] for name in _SAME) and bool(scn["Enabled"]) == bool(other["Enabled"])
+def _can_join(scn: Json, batch_scn: Json) -> bool:
+    return all(scn[name] == batch_scn[name] for name in _BATCH_FIELDS) and bool(scn["Enabled"]) == bool(
+        batch_scn["Enabled"]
+    )
 
 
 def _is_unavailable(scn: Mapping[str, Json]) -> bool:
     return scn["State"].lower() in _UNAVAILABLE or scn["Enabled"] is False
 
 
-def _common(wanted: Sequence[str], components: Sequence[str]) -> list[str]:
-    """What both name, each once. The first of the wanted may stand for all, or for all nodes."""
-    if wanted and wanted[0] == "all":
+def _common(subscribed: Sequence[str], components: Sequence[str]) -> list[str]:
+    """The components that are subscribed to, each once. The first subscribed name may be ``all`` or ``allnodes``."""
+    if subscribed and subscribed[0] == "all":
         return list(components)
-    if wanted and wanted[0] == "allnodes":
+    if subscribed and subscribed[0] == "allnodes":
         return [name for name in components if _NODE.fullmatch(name)]
-    left = set(wanted)
-    return [name for name in dict.fromkeys(components) if name in left]
+    names = set(subscribed)
+    return [name for name in dict.fromkeys(components) if name in names]

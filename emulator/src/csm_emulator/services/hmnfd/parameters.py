@@ -1,4 +1,4 @@
-"""What can be set while it runs."""
+"""HMNFD's parameters, which can change while it runs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ DEFAULTS: dict[str, int | str] = {
 _BODY = struct(
     "main.opParams", {name: maybe(INT if isinstance(value, int) else STRING) for name, value in DEFAULTS.items()}
 )
-_FIXED = ("Port", "Scn_in_url")
-_UNSAID = (None, -1, "xxx")
-"""The values by which HMNFD itself marks what a body does not mention."""
-_UNCHECKED = ("Scn_retries", "Scn_backoff", "SM_retries", "SM_timeout")
-"""Of these it does not find out that the type is wrong."""
+_UNCHANGEABLE = ("Port", "Scn_in_url")
+_ABSENT_VALUES = (None, -1, "xxx")
+"""The values by which HMNFD itself marks fields that a body does not have."""
+_UNCHECKED_TYPES = ("Scn_retries", "Scn_backoff", "SM_retries", "SM_timeout")
+"""HMNFD's error message does not name these fields when their type is wrong."""
 
 
 class Params(RunningParams):
@@ -42,39 +42,41 @@ class Params(RunningParams):
 
     def patch(self, call: Call) -> Reply:
         try:
-            said = decode(call.body, _BODY)
+            fields = decode(call.body, _BODY)
         except Undecodable:
-            return problem(400, "Invalid Request", _type_complaint(call.body), "/params")
-        wanted = {name: value for name, value in said.items() if value not in _UNSAID}
-        fixed = [
-            f"Parameter '{name.lower()}' can't be changed in PATCH operation; " for name in _FIXED if name in wanted
+            return problem(400, "Invalid Request", _type_errors(call.body), "/params")
+        changes = {name: value for name, value in fields.items() if value not in _ABSENT_VALUES}
+        errors = [
+            f"Parameter '{name.lower()}' can't be changed in PATCH operation; "
+            for name in _UNCHANGEABLE
+            if name in changes
         ]
-        if fixed:
-            return problem(400, "Invalid Request", "".join(fixed), "/params")
-        return self.change(wanted)
+        if errors:
+            return problem(400, "Invalid Request", "".join(errors), "/params")
+        return self.change(changes)
 
 
-def lowered(body: bytes) -> bytes:
+def lower_case(body: bytes) -> bytes:
     return body.decode("utf-8", "replace").lower().encode("utf-8", "replace")
 
 
-def as_map(body: bytes) -> dict[str, Json]:
-    """The body in small letters, as a Go map; raises ``Undecodable``."""
-    return decode(lowered(body), ANYTHING_BY_NAME) or {}
+def lower_case_fields(body: bytes) -> dict[str, Json]:
+    """The fields of the body in lower case, as a Go map; raises ``Undecodable``."""
+    return decode(lower_case(body), ANYTHING_BY_NAME) or {}
 
 
-def _type_complaint(body: bytes) -> str:
+def _type_errors(body: bytes) -> str:
     try:
-        found = as_map(body)
+        fields = lower_case_fields(body)
     except Undecodable as error:
         return str(error)
     return "".join(
-        f"Invalid data type in {name} field. " for name in DEFAULTS if _is_wrong(name, found.get(name.lower()))
+        f"Invalid data type in {name} field. " for name in DEFAULTS if _has_wrong_type(name, fields.get(name.lower()))
     )
 
 
-def _is_wrong(name: str, value: Json) -> bool:
-    if value is None or name in _UNCHECKED:
+def _has_wrong_type(name: str, value: Json) -> bool:
+    if value is None or name in _UNCHECKED_TYPES:
         return False
     if isinstance(DEFAULTS[name], int):
         return isinstance(value, bool) or not isinstance(value, int | float)

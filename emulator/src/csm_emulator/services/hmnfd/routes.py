@@ -1,4 +1,4 @@
-"""HMNFD's paths."""
+"""The routes of HMNFD."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def create_service(context: Context) -> EmulatedService:
     table = context.tables.open("hmnfd.subscriptions")
     fanout = Fanout(context, params, table)
     hsm = HsmSubscription(context, params)
-    subscriptions = Subscriptions(table, hsm.wants, fanout.gone)
+    subscriptions = Subscriptions(table, hsm.extend, fanout.remove_subscriber)
 
     def health(_: Call) -> Reply:
         return _health(hsm.status(), fanout.waiting_to_be_pruned)
@@ -54,15 +54,15 @@ def _service(base: str, params: Params, health: Handler) -> list[Route]:
 
 
 def _health(subscribed: str, pruned: int) -> Reply:
-    told = {
+    health = {
         "KvStore": "Health key value:HMNFD_OK",
         "MsgBus": "Connected and OPEN",
         "HsmSubscriptions": subscribed,
         "PruneMap": f"Number of items:{pruned}" if pruned else "No contents",
         "WorkerPool": "Workers:500, Jobs:0",
     }
-    # The Content-Type is set after the header went out, so Go's guess stands.
-    return encoded(told, media=SNIFFED)
+    # HMNFD sets the Content-Type after the header was sent, so Go's guess stays.
+    return encoded(health, media=SNIFFED)
 
 
 def _alive(_: Call) -> Reply:

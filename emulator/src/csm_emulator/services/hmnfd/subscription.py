@@ -1,6 +1,6 @@
-"""A subscription is a key that says it all: ``sub#<xname>#hs.<state>…#ss.…#enbl.enbl#roles.…#subroles.…#svc.<agent>``.
+"""The key of a subscription: ``sub#<xname>#hs.<state>…#ss.…#enbl.enbl#roles.…#subroles.…#svc.<agent>``.
 
-Its value says where to and about whom. State changes are matched against the text of the key, and by nothing finer.
+Its value has the URL and the components. HMNFD matches a state change by searching for its words in the key.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ BODY = struct(
 _PARTS = {"hs": "States", "ss": "SoftwareStatus", "roles": "Roles", "subroles": "SubRoles"}
 
 
-def make_key(wanted: Json, xname: str, agent: str) -> str:
+def make_key(subscription: Json, xname: str, agent: str) -> str:
     key = f"sub#{xname}"
     for part in ("hs", "ss", "enbl", "roles", "subroles"):
         if part == "enbl":
-            key += "#enbl.enbl" if wanted["Enabled"] is not None else ""
-        elif wanted[_PARTS[part]]:
-            key += f"#{part}." + ".".join(value.lower() for value in wanted[_PARTS[part]])
+            key += "#enbl.enbl" if subscription["Enabled"] is not None else ""
+        elif subscription[_PARTS[part]]:
+            key += f"#{part}." + ".".join(value.lower() for value in subscription[_PARTS[part]])
     return key + (f"#svc.{agent}" if agent else "")
 
 
@@ -41,8 +41,8 @@ def xname_of(key: str) -> str:
 
 
 def agent_of(key: str) -> str:
-    found = key.find("svc")
-    return key[found + 4 :].partition("#")[0] if found > 0 else ""
+    position = key.find("svc")
+    return key[position + 4 :].partition("#")[0] if position > 0 else ""
 
 
 def subscriber_of(key: str) -> str:
@@ -51,16 +51,16 @@ def subscriber_of(key: str) -> str:
 
 
 def read_key(key: str, value: Json) -> Json:
-    """As the API shows it; what is empty is left out."""
+    """The subscription in the form of the API, without empty fields."""
     xname = xname_of(key)
-    told: dict[str, Json] = {"Components": value["ScnNodes"], "Subscriber": xname}
+    fields: dict[str, Json] = {"Components": value["ScnNodes"], "Subscriber": xname}
     for part in key.split("#")[2:]:
         name, *values = part.split(".")
         if name in _PARTS:
-            told[_PARTS[name]] = [*(told.get(_PARTS[name]) or ()), *values]
+            fields[_PARTS[name]] = [*(fields.get(_PARTS[name]) or ()), *values]
         elif name == "enbl":
-            told["Enabled"] = True
+            fields["Enabled"] = True
         elif name == "svc" and values:
             agent = values[0]
-            told |= {"Subscriber": f"{agent}@{xname}", "SubscriberComponent": xname, "SubscriberAgent": agent}
-    return {name: told[name] for name in BODY.fields if told.get(name)} | {"Url": value["Url"]}
+            fields |= {"Subscriber": f"{agent}@{xname}", "SubscriberComponent": xname, "SubscriberAgent": agent}
+    return {name: fields[name] for name in BODY.fields if fields.get(name)} | {"Url": value["Url"]}

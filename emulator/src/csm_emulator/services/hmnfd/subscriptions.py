@@ -1,4 +1,4 @@
-"""Who wants to hear of what: the old form with everything in the body, and the new one per node and agent."""
+"""The routes of subscriptions: v1 with everything in the body, v2 with node and agent in the path."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from csm_emulator.services.hmnfd.subscription import agent_of, make_key, read_ke
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
-OLD = "/subscribe"
-"""How the old form calls itself in its problems."""
+V1_INSTANCE = "/subscribe"
+"""The instance in the problem documents of v1."""
 EXISTS = "Subscription exists, cannot modify in POST operation"
 _DELETE = struct("main.NodeSubscriptionDelete", {"Subscriber": STRING, "Url": STRING})
 _CLOSE = [("Connection", "close")]
 
 
 class Subscriptions:
-    """``told`` is called for each new one, ``gone`` with each subscriber whose own went."""
+    """``on_subscribe`` gets each new subscription, ``on_unsubscribe`` the subscriber of each removed one."""
 
     def __init__(
-        self, table: MutableMapping[str, Json], told: Callable[[Json], None], gone: Callable[[str], None]
+        self,
+        table: MutableMapping[str, Json],
+        on_subscribe: Callable[[Json], None],
+        on_unsubscribe: Callable[[str], None],
     ) -> None:
         self._table = table
-        self._told = told
-        self._gone = gone
+        self._on_subscribe = on_subscribe
+        self._on_unsubscribe = on_unsubscribe
 
     def routes_v1(self) -> list[Route]:
         return [
@@ -50,81 +53,83 @@ class Subscriptions:
         ]
 
     def list_all(self, _: Call) -> Reply:
-        return self._listed(sorted(self._table))
+        return self._list_reply(sorted(self._table))
 
     def list_node(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
         if not xname:
             return _bad_xname(call)
-        return self._listed(sorted(key for key in self._table if xname_of(key) == xname))
+        return self._list_reply(sorted(key for key in self._table if xname_of(key) == xname))
 
     def subscribe(self, call: Call) -> Reply:
-        wanted = _wanted_in_v1(call)
-        if isinstance(wanted, Reply):
-            return wanted
-        agent, _, xname = wanted["Subscriber"].rpartition("@")
+        subscription = _subscription_in_v1(call)
+        if isinstance(subscription, Reply):
+            return subscription
+        agent, _, xname = subscription["Subscriber"].rpartition("@")
         if not hms_type(xname):
-            return invalid("Subcriber field is not a valid XName", OLD)
-        return self._add(make_key(wanted, xname, agent), wanted, OLD)
+            return invalid("Subcriber field is not a valid XName", V1_INSTANCE)
+        return self._add(make_key(subscription, xname, agent), subscription, V1_INSTANCE)
 
     def subscribe_agent(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
         if not xname:
             return _bad_xname(call)
-        wanted = requests.read(call.body, call.path)
-        if isinstance(wanted, Reply):
-            return wanted
-        if lacking := requests.missing(wanted):
-            return invalid(lacking, call.path)
-        return self._add(make_key(wanted, xname, call.args["agent"]), wanted, call.path)
+        subscription = requests.read_subscription(call.body, call.path)
+        if isinstance(subscription, Reply):
+            return subscription
+        if error := requests.missing_field(subscription):
+            return invalid(error, call.path)
+        return self._add(make_key(subscription, xname, call.args["agent"]), subscription, call.path)
 
-    def _add(self, key: str, wanted: Json, instance: str) -> Reply:
+    def _add(self, key: str, subscription: Json, instance: str) -> Reply:
         if key in self._table:
             return invalid(EXISTS, instance)
-        self._put(key, wanted)
-        self._told(wanted)
+        self._put(key, subscription)
+        self._on_subscribe(subscription)
         return Reply(200, headers=_CLOSE)
 
     def change(self, call: Call) -> Reply:
-        """The first of this subscriber with this URL; when there is none, nothing, which is a success too."""
-        wanted = _wanted_in_v1(call)
-        if isinstance(wanted, Reply):
-            return wanted
-        agent, _, xname = wanted["Subscriber"].rpartition("@")
+        """Change the first subscription of this subscriber with this URL; without one it succeeds too."""
+        subscription = _subscription_in_v1(call)
+        if isinstance(subscription, Reply):
+            return subscription
+        agent, _, xname = subscription["Subscriber"].rpartition("@")
         for key in sorted(self._table):
-            if self._table[key]["Url"] == wanted["Url"] and subscriber_of(key) == wanted["Subscriber"]:
-                self._replace(key, make_key(wanted, xname, agent), wanted)
+            if self._table[key]["Url"] == subscription["Url"] and subscriber_of(key) == subscription["Subscriber"]:
+                self._replace(key, make_key(subscription, xname, agent), subscription)
                 break
         return Reply(200)
 
     def change_agent(self, call: Call) -> Reply:
-        """What the body lacks is not asked for here."""
+        """Change the first subscription of this agent; missing fields are not checked here."""
         xname = verified(call.args["xname"])
         if not xname:
             return _bad_xname(call)
-        wanted = requests.read(call.body, call.path)
-        if isinstance(wanted, Reply):
-            return wanted
+        subscription = requests.read_subscription(call.body, call.path)
+        if isinstance(subscription, Reply):
+            return subscription
         agent = call.args["agent"]
         for key in sorted(self._table):
             if xname_of(key) == xname and agent_of(key) == agent:
-                self._replace(key, make_key(wanted, xname, agent), wanted)
+                self._replace(key, make_key(subscription, xname, agent), subscription)
                 break
         return Reply(204)
 
     def unsubscribe(self, call: Call) -> Reply:
         try:
-            said = decode(call.body, _DELETE)
+            request = decode(call.body, _DELETE)
         except Undecodable:
-            return requests.type_complaint(call.body, _DELETE, OLD)
-        lacking = [invalid(f"Missing {name} field in request", OLD) for name in _DELETE.fields if not said[name]]
-        if lacking:
-            # It complains of each and goes on, so that two complaints stand in one answer.
-            return Reply(400, b"".join(each.body for each in lacking), lacking[0].media)
+            return requests.type_error(call.body, _DELETE, V1_INSTANCE)
+        errors = [
+            invalid(f"Missing {name} field in request", V1_INSTANCE) for name in _DELETE.fields if not request[name]
+        ]
+        if errors:
+            # HMNFD continues after an error, so that a reply may have two problem documents.
+            return Reply(400, b"".join(error.body for error in errors), errors[0].media)
         for key in sorted(self._table):
-            same_url = self._table[key]["Url"].lower() == said["Url"].lower()
-            if same_url and subscriber_of(key).lower() == said["Subscriber"].lower():
-                self._drop(key)
+            same_url = self._table[key]["Url"].lower() == request["Url"].lower()
+            if same_url and subscriber_of(key).lower() == request["Subscriber"].lower():
+                self._remove(key)
         return Reply(200)
 
     def unsubscribe_node(self, call: Call) -> Reply:
@@ -132,7 +137,7 @@ class Subscriptions:
         if not xname:
             return _bad_xname(call)
         for key in [key for key in self._table if xname_of(key) == xname]:
-            self._drop(key)
+            self._remove(key)
         return Reply(204)
 
     def unsubscribe_agent(self, call: Call) -> Reply:
@@ -143,32 +148,32 @@ class Subscriptions:
         if not keys:
             return problem(400, "Bad DELETE request", "No matching subscription for DELETE", call.path)
         for key in keys:
-            self._drop(key)
+            self._remove(key)
         return Reply(204)
 
-    def _listed(self, keys: list[str]) -> Reply:
+    def _list_reply(self, keys: list[str]) -> Reply:
         return marshalled({"SubscriptionList": [read_key(key, self._table[key]) for key in keys] or None})
 
-    def _replace(self, old: str, new: str, wanted: Json) -> None:
+    def _replace(self, old: str, new: str, subscription: Json) -> None:
         if old != new:
             del self._table[old]
-        self._put(new, wanted)
+        self._put(new, subscription)
 
-    def _put(self, key: str, wanted: Json) -> None:
-        self._table[key] = {"Url": wanted["Url"], "ScnNodes": wanted["Components"]}
+    def _put(self, key: str, subscription: Json) -> None:
+        self._table[key] = {"Url": subscription["Url"], "ScnNodes": subscription["Components"]}
 
-    def _drop(self, key: str) -> None:
+    def _remove(self, key: str) -> None:
         del self._table[key]
-        self._gone(subscriber_of(key))
+        self._on_unsubscribe(subscriber_of(key))
 
 
 def _bad_xname(call: Call) -> Reply:
     return invalid("Invalid XName in URL path", call.path)
 
 
-def _wanted_in_v1(call: Call) -> Json | Reply:
-    wanted = requests.read(call.body, OLD)
-    if isinstance(wanted, Reply):
-        return wanted
-    lacking = requests.missing_in_v1(wanted)
-    return invalid(lacking, OLD) if lacking else wanted
+def _subscription_in_v1(call: Call) -> Json | Reply:
+    subscription = requests.read_subscription(call.body, V1_INSTANCE)
+    if isinstance(subscription, Reply):
+        return subscription
+    error = requests.missing_field_in_v1(subscription)
+    return invalid(error, V1_INSTANCE) if error else subscription

@@ -1,1 +1,1 @@
-"""SCSD, which configures controllers: NTP, syslog, SSH keys, passwords, certificates, and the TPMs of nodes."""
+"""SCSD configures controllers: NTP, syslog, SSH keys, passwords, certificates, and the TPMs of nodes."""

@@ -1,4 +1,4 @@
-"""Whether a node's TPM is on: what is asked for takes effect when the node starts next."""
+"""The state of nodes' TPMs: a change takes effect at the next start of the node."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.machine.context import Event
-from csm_emulator.services.scsd.problems import Failed, answering
-from csm_emulator.services.scsd.redfish import CHASSIS, CRAY, GIGABYTE, HPE, INTEL, Redfish, bad_return
+from csm_emulator.services.scsd.problems import OperationError, with_error_replies
+from csm_emulator.services.scsd.redfish import CHASSIS, CRAY, GIGABYTE, HPE, INTEL, Redfish, bad_status
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -28,12 +28,12 @@ class Bios:
         self._redfish = redfish
         factory = {"Current": "Disabled", "Future": "Disabled"}
         self._table = context.tables.open("scsd.tpm", {part.xname: factory for part in context.machine.parts("Node")})
-        context.machine.watch(self._hear)
+        context.machine.watch(self._on_event)
 
     def routes(self) -> list[Route]:
         return [
-            Route("GET", "/v1/bmc/bios/{xname}/tpmstate", answering(self.get)),
-            Route("PATCH", "/v1/bmc/bios/{xname}/tpmstate", answering(self.patch)),
+            Route("GET", "/v1/bmc/bios/{xname}/tpmstate", with_error_replies(self.get)),
+            Route("PATCH", "/v1/bmc/bios/{xname}/tpmstate", with_error_replies(self.patch)),
         ]
 
     def get(self, call: Call) -> Reply:
@@ -43,45 +43,47 @@ class Bios:
     def patch(self, call: Call) -> Reply:
         title = "Patch BIOS TPM State"
         try:
-            wanted = decode(call.body, _PATCH)["Future"]
+            future = decode(call.body, _PATCH)["Future"]
         except Undecodable as error:
-            raise Failed(400, "Bad request data", f"ERROR: Problem getting request data: {error}") from error
-        if wanted not in VALUES:
-            raise Failed(400, "Bad request data", f"ERROR: Invalid future value: {wanted}")
+            raise OperationError(400, "Bad request data", f"ERROR: Problem getting request data: {error}") from error
+        if future not in VALUES:
+            raise OperationError(400, "Bad request data", f"ERROR: Invalid future value: {future}")
         node = self._node(call.args["xname"], title)
         if self._redfish.vendor(_bmc(node)) == INTEL:
-            raise Failed(400, title, f"Modifications not supported by BMC at {node}")
-        self._table[node] = {**self._table[node], "Future": wanted}
+            raise OperationError(400, title, f"Modifications not supported by BMC at {node}")
+        self._table[node] = {**self._table[node], "Future": future}
         return Reply(204, media="application/json")
 
-    def _node(self, asked: str, title: str) -> str:
-        """The node that its controller knows, or the reason why there is none."""
-        kind = hms_type(asked)
+    def _node(self, xname: str, title: str) -> str:
+        """The node, if its controller has it; raises ``OperationError``."""
+        kind = hms_type(xname)
         if not kind:
-            raise Failed(400, title, f"ERROR: {asked} is an invalid xname")
+            raise OperationError(400, title, f"ERROR: {xname} is an invalid xname")
         if kind != "Node":
-            detail = f"ERROR: {asked} is not the xname of a node. The xname should match: xXcCsSbBnN"
-            raise Failed(400, title, detail)
-        node = normal(asked)
+            detail = f"ERROR: {xname} is not the xname of a node. The xname should match: xXcCsSbBnN"
+            raise OperationError(400, title, detail)
+        node = normal(xname)
         bmc = _bmc(node)
         if not self._redfish.answers(bmc):
-            raise Failed(500, title, f"ERROR: Call failed {CHASSIS}. {bad_return(bmc, CHASSIS)}")
+            raise OperationError(500, title, f"ERROR: Call failed {CHASSIS}. {bad_status(bmc, CHASSIS)}")
         vendor = self._redfish.vendor(bmc)
         if not vendor:
-            raise Failed(400, title, f"ERROR: BIOS calls not supported for this type of hardware. xname: {node} ")
+            raise OperationError(
+                400, title, f"ERROR: BIOS calls not supported for this type of hardware. xname: {node} "
+            )
         if node not in self._table:
-            known = " ".join(
-                _SYSTEMS[vendor].format(each.xname.rpartition("n")[2]) for each in self._redfish.nodes(bmc)
+            known_uris = " ".join(
+                _SYSTEMS[vendor].format(sibling.xname.rpartition("n")[2]) for sibling in self._redfish.nodes(bmc)
             )
             detail = "Error: Could not find redfish system URI that matches the node"
-            raise Failed(404, title, f"{detail} {node}. Known system URIs [{known}]")
+            raise OperationError(404, title, f"{detail} {node}. Known system URIs [{known_uris}]")
         return node
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind == "stage" and event.value == "post" and event.xname in self._table:
-            kept = self._table[event.xname]
-            if kept["Current"] != kept["Future"]:
-                self._table[event.xname] = {**kept, "Current": kept["Future"]}
+            state = self._table[event.xname]
+            if state["Current"] != state["Future"]:
+                self._table[event.xname] = {**state, "Current": state["Future"]}
 
 
 def _bmc(node: str) -> str:

@@ -1,4 +1,4 @@
-"""TLS certificates of controllers: made for a whole domain, kept in the vault, then put on them."""
+"""TLS certificates of controllers: created for a whole domain, stored in Vault, then installed on controllers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, str
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
-from csm_emulator.services.scsd.problems import Failed, answering
+from csm_emulator.services.scsd.problems import OperationError, with_error_replies
 from csm_emulator.services.scsd.redfish import CHASSIS, CRAY, HPE, Redfish
-from csm_emulator.services.scsd.targets import HsmTrouble, verify
+from csm_emulator.services.scsd.targets import HsmError, verify
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 SEPARATORS = {"cabinet": "c", "chassis": "s", "blade": "b", "bmc": ""}
-"""A domain's name is what stands before this letter in the xname."""
+"""Kind of domain → letter of the xname before which the name of the domain ends."""
 REPLACE = "/redfish/v1/CertificateService/Actions/CertificateService.ReplaceCertificate"
 IMPORT = "/redfish/v1/Managers/1/SecurityService/HttpsCert/Actions/HpeHttpsCert.ImportCertificate"
 _MANAGE = struct("main.bmcManageCertPost", {"Domain": STRING, "DomainIDs": STRINGS, "FQDN": STRING})
@@ -28,12 +28,12 @@ _SET = struct("main.rfCertPost", {"Force": BOOL, "CertDomain": STRING, "Targets"
 
 
 class NotInDomain(Exception):
-    """Why a name lies in no domain."""
+    """A name is in no domain; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Certificate:
-    """What the vault has for a domain; all empty where it has nothing, which it does not call an error."""
+    """The certificate of a domain in Vault; all fields are empty without one, which is no error."""
 
     certificate: str = ""
     fqdn: str = ""
@@ -48,112 +48,112 @@ class Certificates:
 
     def routes(self) -> list[Route]:
         return [
-            Route("POST", "/v1/bmc/createcerts", answering(self.create)),
-            Route("POST", "/v1/bmc/deletecerts", answering(self.delete)),
-            Route("POST", "/v1/bmc/fetchcerts", answering(self.fetch)),
-            Route("POST", "/v1/bmc/setcerts", answering(self.set_many)),
-            Route("POST", "/v1/bmc/setcert/{xname}", answering(self.set_one)),
+            Route("POST", "/v1/bmc/createcerts", with_error_replies(self.create)),
+            Route("POST", "/v1/bmc/deletecerts", with_error_replies(self.delete)),
+            Route("POST", "/v1/bmc/fetchcerts", with_error_replies(self.fetch)),
+            Route("POST", "/v1/bmc/setcerts", with_error_replies(self.set_many)),
+            Route("POST", "/v1/bmc/setcert/{xname}", with_error_replies(self.set_one)),
         ]
 
     def create(self, call: Call) -> Reply:
-        said, separator = _managing(call.body, "request")
-        return _told([self._create(name, separator, said) for name in said["DomainIDs"] or ()])
+        request, separator = _read_domain_request(call.body, "request")
+        return _results_reply([self._create(name, separator, request) for name in request["DomainIDs"] or ()])
 
-    def _create(self, name: str, separator: str, said: Json) -> Json:
+    def _create(self, name: str, separator: str, request: Json) -> Json:
         try:
             domain = domain_of(name, separator)
         except NotInDomain as error:
-            return _refused(name, error)
-        if said["Domain"].lower() == "chassis" and "c" not in domain:
+            return _outside_domain(name, error)
+        if request["Domain"].lower() == "chassis" and "c" not in domain:
             reason = f"Invalid chassis name: '{domain}' (missing 'c')"
-            message = f"Error creating cert for '{name}', domain '{said['Domain']}': {reason}"
+            message = f"Error creating cert for '{name}', domain '{request['Domain']}': {reason}"
             return {"ID": name, "StatusCode": 500, "StatusMsg": message}
-        made = self._vault.get(domain, {"number": 0})["number"] + 1
-        pem = _pem(self._context.random, domain, made)
-        self._vault[domain] = {"certificate": pem, "fqdn": said["FQDN"], "number": made}
+        number = self._vault.get(domain, {"number": 0})["number"] + 1
+        pem = _pem(self._context.random, domain, number)
+        self._vault[domain] = {"certificate": pem, "fqdn": request["FQDN"], "number": number}
         return _ok(name)
 
     def delete(self, call: Call) -> Reply:
-        said, separator = _managing(call.body, "request")
-        told = []
-        for name in said["DomainIDs"] or ():
+        request, separator = _read_domain_request(call.body, "request")
+        results = []
+        for name in request["DomainIDs"] or ():
             try:
                 self._vault.pop(domain_of(name, separator), None)
-                told.append(_ok(name))
+                results.append(_ok(name))
             except NotInDomain as error:
-                told.append(_refused(name, error))
-        return _told(told)
+                results.append(_outside_domain(name, error))
+        return _results_reply(results)
 
     def fetch(self, call: Call) -> Reply:
-        said, separator = _managing(call.body, "response")
-        told = []
-        for name in said["DomainIDs"] or ():
+        request, separator = _read_domain_request(call.body, "response")
+        results = []
+        for name in request["DomainIDs"] or ():
             try:
-                found = self._kept(domain_of(name, separator))
-                data = found.certificate.strip("\n").replace("\n", "\\n")
-                told.append({**_ok(name), "Cert": {"CertType": "PEM", "CertData": data, "FQDN": found.fqdn}})
+                certificate = self._stored(domain_of(name, separator))
+                data = certificate.certificate.strip("\n").replace("\n", "\\n")
+                results.append({**_ok(name), "Cert": {"CertType": "PEM", "CertData": data, "FQDN": certificate.fqdn}})
             except NotInDomain as error:
-                told.append(_refused(name, error))
-        return _told(told)
+                results.append(_outside_domain(name, error))
+        return _results_reply(results)
 
     def set_many(self, call: Call) -> Reply:
-        said = _read(call.body, _SET, "request")
-        names = said["Targets"] or []
+        request = _read(call.body, _SET, "request")
+        names = request["Targets"] or []
         try:
-            verify(self._context, names, force=said["Force"], groups=False)
-        except HsmTrouble as trouble:
+            verify(self._context, names, force=request["Force"], groups=False)
+        except HsmError as trouble:
             detail = f"ERROR: Problem verifying target/states: {trouble}."
-            raise Failed(500, "Indeterminate target/state", detail) from trouble
-        separator = _separator(said["CertDomain"])
-        told, bad = _outside(names, separator, said["CertDomain"])
-        left = [name for name, is_bad in zip(names, bad, strict=True) if not is_bad]
-        # The real one looks for the marks of the bad ones in the list that has lost them: some good ones go unserved.
-        served = [name for place, name in enumerate(left) if not bad[place]]
-        return marshalled({"Targets": (told + self._install(served, separator)) or None})
+            raise OperationError(500, "Indeterminate target/state", detail) from trouble
+        separator = _separator(request["CertDomain"])
+        errors, is_outside = _split_domain(names, separator, request["CertDomain"])
+        inside = [name for name, outside in zip(names, is_outside, strict=True) if not outside]
+        # The real SCSD applies the marks of the removed names to the shortened list, and so skips some valid ones.
+        served = [name for index, name in enumerate(inside) if not is_outside[index]]
+        return marshalled({"Targets": (errors + self._install(served, separator)) or None})
 
     def set_one(self, call: Call) -> Reply:
         target = normal(call.args["xname"])
-        asked = call.first("Domain") if call.has("Domain") else call.first("domain", "cabinet")
+        domain = call.first("Domain") if call.has("Domain") else call.first("domain", "cabinet")
         try:
             force = call.has("Force") or call.has("force")
             verify(self._context, [target], force=force, groups=False)
-        except HsmTrouble as trouble:
+        except HsmError as trouble:
             detail = f"ERROR: Invalid xname: '{call.args['xname']}'."
-            raise Failed(400, "Bad target name", detail) from trouble
-        separator = SEPARATORS.get(asked.lower())
+            raise OperationError(400, "Bad target name", detail) from trouble
+        separator = SEPARATORS.get(domain.lower())
         if separator is None:
-            raise Failed(400, "Bad cert domain", f"ERROR: Invalid cert domain: '{asked}'.")
+            raise OperationError(400, "Bad cert domain", f"ERROR: Invalid cert domain: '{domain}'.")
         try:
             domain_of(target, separator)
         except NotInDomain as error:
-            detail = f"Cert target {target} not found in domain {asked}"
-            raise Failed(400, "Bad cert domain", detail) from error
-        done = self._install([target], separator)[0]
-        return marshalled(done, done["StatusCode"])
+            detail = f"Cert target {target} not found in domain {domain}"
+            raise OperationError(400, "Bad cert domain", detail) from error
+        result = self._install([target], separator)[0]
+        return marshalled(result, result["StatusCode"])
 
-    def _kept(self, domain: str) -> _Certificate:
-        found = self._vault.get(domain)
-        return _Certificate(found["certificate"], found["fqdn"]) if found else _Certificate()
+    def _stored(self, domain: str) -> _Certificate:
+        record = self._vault.get(domain)
+        return _Certificate(record["certificate"], record["fqdn"]) if record else _Certificate()
 
     def _install(self, names: Sequence[str], separator: str) -> list[Json]:
-        """Those that do not answer, then Cray's, HPE's, and those that take no certificate."""
-        told: dict[str, list[Json]] = {"silent": [], CRAY: [], HPE: [], "": []}
+        """The results: those of silent controllers, then of Cray's, of HPE's, and of unsupported ones."""
+        results: dict[str, list[Json]] = {"silent": [], CRAY: [], HPE: [], "": []}
         for name in names:
             if not self._redfish.answers(name):
-                told["silent"].append(_status(name, 500, f"Internal Server Error, URL: {CHASSIS}"))
+                results["silent"].append(_status(name, 500, f"Internal Server Error, URL: {CHASSIS}"))
                 continue
             vendor = self._redfish.vendor(name)
-            where = {CRAY: REPLACE, HPE: IMPORT}.get(vendor)
-            if where is None:
-                told[""].append(_status(name, 501, "Unsupported vendor"))
+            path = {CRAY: REPLACE, HPE: IMPORT}.get(vendor)
+            if path is None:
+                results[""].append(_status(name, 501, "Unsupported vendor"))
             else:
-                told[vendor].append(self._put(name, domain_of(name, separator), where))
-        return [each for group in told.values() for each in group]
+                results[vendor].append(self._put(name, domain_of(name, separator), path))
+        return [result for group in results.values() for result in group]
 
-    def _put(self, name: str, domain: str, where: str) -> Json:
-        certificate = self._kept(domain).certificate
+    def _put(self, name: str, domain: str, path: str) -> Json:
+        certificate = self._stored(domain).certificate
         if not certificate:
-            return _status(name, 400, f"Bad Request, URL: {where}")
+            return _status(name, 400, f"Bad Request, URL: {path}")
         self._installed[name] = {"domain": domain, "certificate": certificate}
         return _status(name, 200, "OK")
 
@@ -165,55 +165,55 @@ def domain_of(name: str, separator: str) -> str:
     return host.partition(separator)[0] if separator else host
 
 
-def _outside(names: Sequence[str], separator: str, domain: str) -> tuple[list[Json], list[bool]]:
-    told, bad = [], []
+def _split_domain(names: Sequence[str], separator: str, domain: str) -> tuple[list[Json], list[bool]]:
+    errors, is_outside = [], []
     for name in names:
         try:
             domain_of(name, separator)
-            bad.append(False)
+            is_outside.append(False)
         except NotInDomain:
-            told.append(_status(name, 400, f"Cert target {name} not found in domain {domain}"))
-            bad.append(True)
-    return told, bad
+            errors.append(_status(name, 400, f"Cert target {name} not found in domain {domain}"))
+            is_outside.append(True)
+    return errors, is_outside
 
 
-def _managing(body: bytes, what: str) -> tuple[Json, str]:
-    said = _read(body, _MANAGE, what)
-    return said, _separator(said["Domain"])
+def _read_domain_request(body: bytes, word: str) -> tuple[Json, str]:
+    request = _read(body, _MANAGE, word)
+    return request, _separator(request["Domain"])
 
 
-def _read(body: bytes, kind: Kind, what: str) -> Json:
+def _read(body: bytes, kind: Kind, word: str) -> Json:
     try:
         return decode(body, kind)
     except Undecodable as error:
-        raise Failed(500, f"Bad {what} data", f"ERROR: Problem getting {what} data: {error}") from error
+        raise OperationError(500, f"Bad {word} data", f"ERROR: Problem getting {word} data: {error}") from error
 
 
 def _separator(domain: str) -> str:
     separator = SEPARATORS.get(domain.lower())
     if separator is None:
-        # It prints the wrong one of two errors, which is none.
-        raise Failed(400, "Bad request data", "<nil>")
+        # SCSD prints the wrong one of two errors, which is nil.
+        raise OperationError(400, "Bad request data", "<nil>")
     return separator
 
 
 def _pem(random: SeededRandom, domain: str, number: int) -> str:
-    """Looks like one; no X.509 is in it."""
+    """A text in PEM format with random bytes, not an X.509 certificate."""
     content = b"".join(bytes.fromhex(random.hex(64, "certificate", domain, number, line)) for line in range(24))
     text = base64.b64encode(content).decode()
     lines = [text[start : start + 64] for start in range(0, len(text), 64)]
     return "\n".join(["-----BEGIN CERTIFICATE-----", *lines, "-----END CERTIFICATE-----"]) + "\n"
 
 
-def _told(each: list[Json]) -> Reply:
-    return marshalled({"DomainIDs": each})
+def _results_reply(results: list[Json]) -> Reply:
+    return marshalled({"DomainIDs": results})
 
 
 def _ok(name: str) -> Json:
     return _status(name, 200, "OK")
 
 
-def _refused(name: str, error: NotInDomain) -> Json:
+def _outside_domain(name: str, error: NotInDomain) -> Json:
     return _status(name, 400, f"ID '{name}' not in stated domain: {error}")
 
 

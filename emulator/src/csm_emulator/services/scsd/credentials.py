@@ -1,4 +1,4 @@
-"""Passwords of controllers, on them and in the vault. One that fails spoils it for all."""
+"""Passwords of controllers, on the controllers and in Vault. A failure of one controller fails the whole request."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, sli
 from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
-from csm_emulator.services.scsd.problems import Failed, answering
-from csm_emulator.services.scsd.redfish import ROOT, Redfish, bad_return, without_port
-from csm_emulator.services.scsd.targets import NO_VALID, HsmTrouble, Target, ask_hsm, verify
+from csm_emulator.services.scsd.problems import OperationError, with_error_replies
+from csm_emulator.services.scsd.redfish import ROOT, Redfish, bad_status, without_port
+from csm_emulator.services.scsd.targets import NO_VALID, HsmError, Target, ask_hsm, verify
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 from csm_emulator.xnames import XnameType
@@ -33,7 +33,7 @@ _ONE = struct("main.credsPostSingle", {"Force": BOOL, "Creds": _CREDS})
 
 @dataclass(frozen=True, slots=True)
 class _Titles:
-    """Each operation has its own titles for the same failures."""
+    """The titles of failures, which differ between the operations."""
 
     unread: tuple[int, str]
     state: str
@@ -59,96 +59,96 @@ class Credentials:
 
     def routes(self) -> list[Route]:
         return [
-            Route("POST", "/v1/bmc/discreetcreds", answering(self.set_each)),
-            Route("POST", "/v1/bmc/creds/{xname}", answering(self.set_one)),
-            Route("POST", "/v1/bmc/globalcreds", answering(self.set_same)),
-            Route("GET", "/v1/bmc/creds", answering(self.get)),
+            Route("POST", "/v1/bmc/discreetcreds", with_error_replies(self.set_each)),
+            Route("POST", "/v1/bmc/creds/{xname}", with_error_replies(self.set_one)),
+            Route("POST", "/v1/bmc/globalcreds", with_error_replies(self.set_same)),
+            Route("GET", "/v1/bmc/creds", with_error_replies(self.get)),
         ]
 
     def set_each(self, call: Call) -> Reply:
-        said = _read(call.body, _MANY, _MANY_TITLES)
-        each = {target["Xname"]: target["Creds"] for target in said["Targets"] or ()}
-        names = [target["Xname"] for target in said["Targets"] or ()]
-        return self._set(self._verified(names, said["Force"], _MANY_TITLES, groups=False), each, _MANY_TITLES)
+        request = _read(call.body, _MANY, _MANY_TITLES)
+        creds = {target["Xname"]: target["Creds"] for target in request["Targets"] or ()}
+        names = [target["Xname"] for target in request["Targets"] or ()]
+        return self._set(self._verified(names, request["Force"], _MANY_TITLES, groups=False), creds, _MANY_TITLES)
 
     def set_same(self, call: Call) -> Reply:
-        said = _read(call.body, _SAME, _SAME_TITLES)
-        targets = self._verified(said["Targets"] or (), said["Force"], _SAME_TITLES, groups=True)
-        creds = {"Username": said["Username"], "Password": said["Password"]}
+        request = _read(call.body, _SAME, _SAME_TITLES)
+        targets = self._verified(request["Targets"] or (), request["Force"], _SAME_TITLES, groups=True)
+        creds = {"Username": request["Username"], "Password": request["Password"]}
         return self._set(targets, {target.name: creds for target in targets}, _SAME_TITLES)
 
     def set_one(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
-        said = _read(call.body, _ONE, _ONE_TITLES)
-        target = self._verified([xname], said["Force"], _ONE_TITLES, groups=False)[0]
-        if not target.good:
+        request = _read(call.body, _ONE, _ONE_TITLES)
+        target = self._verified([xname], request["Force"], _ONE_TITLES, groups=False)[0]
+        if not target.in_good_state:
             detail = f"ERROR: Target '{target.name}' in incorrect state: {target.state}"
-            raise Failed(422, "Target in bad state", detail)
-        self._change({xname: said["Creds"]}, _ONE_TITLES)
+            raise OperationError(422, "Target in bad state", detail)
+        self._change({xname: request["Creds"]}, _ONE_TITLES)
         return marshalled({"StatusMsg": "OK"})
 
     def _verified(self, names: Sequence[str], force: bool, titles: _Titles, *, groups: bool) -> list[Target]:
         try:
             return verify(self._context, names, force=force, groups=groups)
-        except HsmTrouble as trouble:
+        except HsmError as trouble:
             detail = f"ERROR: Problem verifying target states: {trouble}."
-            raise Failed(500, titles.state, detail) from trouble
+            raise OperationError(500, titles.state, detail) from trouble
 
     def _set(self, targets: Sequence[Target], creds: Mapping[str, Json], titles: _Titles) -> Reply:
-        good = [target.name for target in targets if target.good]
-        if not good:
-            raise Failed(400, "No valid targets", NO_VALID)
-        self._change({name: creds[name] for name in good}, titles)
-        told = [{"Xname": name, "StatusCode": 200, "StatusMsg": "OK"} for name in good]
-        told += [
-            {"Xname": target.name, "StatusCode": 422, "StatusMsg": target.complaint}
+        names = [target.name for target in targets if target.in_good_state]
+        if not names:
+            raise OperationError(400, "No valid targets", NO_VALID)
+        self._change({name: creds[name] for name in names}, titles)
+        results = [{"Xname": name, "StatusCode": 200, "StatusMsg": "OK"} for name in names]
+        results += [
+            {"Xname": target.name, "StatusCode": 422, "StatusMsg": target.error}
             for target in targets
-            if not target.good and not target.group_matched
+            if not target.in_good_state and not target.group_matched
         ]
-        return marshalled({"Targets": told})
+        return marshalled({"Targets": results})
 
     def _change(self, creds: Mapping[str, Json], titles: _Titles) -> None:
-        trouble = next((bad_return(name, ROOT) for name in creds if not self._redfish.answers(name)), "")
-        if not trouble and any(each["Username"] not in ACCOUNTS for each in creds.values()):
-            trouble = "Target(s) had no matching Redfish account."
-        if trouble:
-            raise Failed(500, titles.account, f"ERROR: Problem retrieving user accounts: {trouble}")
-        for name, each in creds.items():
+        error = next((bad_status(name, ROOT) for name in creds if not self._redfish.answers(name)), "")
+        if not error and any(account["Username"] not in ACCOUNTS for account in creds.values()):
+            error = "Target(s) had no matching Redfish account."
+        if error:
+            raise OperationError(500, titles.account, f"ERROR: Problem retrieving user accounts: {error}")
+        for name, account in creds.items():
             if self._vault_enabled():
-                self._vault[without_port(name)] = dict(each)
-        # So that HSM speaks to them with what is true now; its answer does not matter.
+                self._vault[without_port(name)] = dict(account)
+        # So that HSM uses the new passwords; its reply does not matter.
         self._context.mesh.ask("smd", "POST", "/hsm/v2/Inventory/Discover", {"xnames": list(creds), "force": True})
 
     def get(self, call: Call) -> Reply:
         if not self._vault_enabled():
-            raise Failed(410, "Vault not available", "ERROR: Vault access is disabled.")
-        xnames = _asked_xnames(call)
-        kind = _asked_type(call)
+            raise OperationError(410, "Vault not available", "ERROR: Vault access is disabled.")
+        xnames = _requested_xnames(call)
+        kind = _requested_type(call)
         names = [
             component["ID"]
             for component in self._components(xnames, kind)
             if hms_type(component["ID"]) in CONTROLLERS and component["State"] in ("On", "Ready")
         ]
-        return marshalled({"Targets": [self._told(name) for name in names] or None})
+        return marshalled({"Targets": [self._entry(name) for name in names] or None})
 
     def _components(self, xnames: Sequence[str], kind: str) -> Json:
         try:
             if not xnames:
-                query = "&".join(f"type={each}" for each in ([kind] if kind else TYPES))
+                query = "&".join(f"type={requested_type}" for requested_type in ([kind] if kind else TYPES))
                 return ask_hsm(self._context, f"/hsm/v2/State/Components?{query}&stateonly=true")["Components"]
             body = {"ComponentIDs": list(xnames), "stateonly": True} | ({"type": [kind]} if kind else {})
             return ask_hsm(self._context, "/hsm/v2/State/Components/Query", body)["Components"]
-        except HsmTrouble as trouble:
+        except HsmError as trouble:
             detail = "ERROR: problem getting component info from HSM."
-            raise Failed(500, "Can't get HSM component data", detail) from trouble
+            raise OperationError(500, "Can't get HSM component data", detail) from trouble
 
-    def _told(self, name: str) -> Json:
-        found = self._vault.get(name, {"Username": "", "Password": ""})
+    def _entry(self, name: str) -> Json:
+        credentials = self._vault.get(name, {"Username": "", "Password": ""})
         status, message = (200, "OK") if name in self._vault else (404, "Not Found")
         return {
             "Xname": name,
-            "Username": found["Username"] or EMPTY,
-            "Password": found["Password"] or EMPTY,
+            "Username": credentials["Username"] or EMPTY,
+            "Password": credentials["Password"] or EMPTY,
             "StatusCode": status,
             "StatusMsg": message,
         }
@@ -158,28 +158,28 @@ def _read(body: bytes, kind: Kind, titles: _Titles) -> Json:
     try:
         return decode(body, kind)
     except Undecodable as error:
-        raise Failed(*titles.unread, f"ERROR: Problem unmarshalling request: {error}") from error
+        raise OperationError(*titles.unread, f"ERROR: Problem unmarshalling request: {error}") from error
 
 
-def _asked_xnames(call: Call) -> list[str]:
+def _requested_xnames(call: Call) -> list[str]:
     if not call.has("targets"):
         return []
-    asked = call.first("targets")
-    if not asked:
-        raise Failed(400, "Invalid query parameter", "ERROR: URL query parameter is empty.")
-    wrong = [name for name in asked.split(",") if not verified(name)]
-    if wrong:
-        raise Failed(500, "Bad XName(s) entered", f"ERROR: Invalid Xnames: {','.join(wrong)}.")
-    return [verified(name) for name in asked.split(",")]
+    text = call.first("targets")
+    if not text:
+        raise OperationError(400, "Invalid query parameter", "ERROR: URL query parameter is empty.")
+    invalid = [name for name in text.split(",") if not verified(name)]
+    if invalid:
+        raise OperationError(500, "Bad XName(s) entered", f"ERROR: Invalid Xnames: {','.join(invalid)}.")
+    return [verified(name) for name in text.split(",")]
 
 
-def _asked_type(call: Call) -> str:
+def _requested_type(call: Call) -> str:
     if not call.has("type"):
         return ""
-    title, asked = "Invalid query parameter 'type'", call.first("type")
-    if "," in asked:
-        raise Failed(400, title, "ERROR: URL query parameter 'type' can only be a single value.")
-    kind = next((each.value for each in XnameType if each.lower() == asked.lower()), "")
+    title, text = "Invalid query parameter 'type'", call.first("type")
+    if "," in text:
+        raise OperationError(400, title, "ERROR: URL query parameter 'type' can only be a single value.")
+    kind = next((xname_type.value for xname_type in XnameType if xname_type.lower() == text.lower()), "")
     if not kind:
-        raise Failed(400, title, "ERROR: URL query parameter 'type' is invalid component type.")
+        raise OperationError(400, title, "ERROR: URL query parameter 'type' is invalid component type.")
     return kind

@@ -1,4 +1,4 @@
-"""SCSD about itself."""
+"""SCSD's parameters, health and version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, maybe, struct
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
-from csm_emulator.services.scsd.problems import Failed, answering
+from csm_emulator.services.scsd.problems import OperationError, with_error_replies
 from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -29,7 +29,7 @@ _BODY = struct("main.opParams", {name: maybe(_KINDS[type(value)]) for name, valu
 
 
 class Service:
-    """The parameters are in memory only; they stand on a table so that time can be cut anywhere."""
+    """The real SCSD has its parameters in memory only; here they survive a restart of the emulator."""
 
     def __init__(self, tables: RecordTables) -> None:
         self._table = tables.open("scsd.params", DEFAULTS)
@@ -37,7 +37,7 @@ class Service:
     def routes(self) -> list[Route]:
         return [
             Route("GET", "/v1/params", self.params),
-            Route("PATCH", "/v1/params", answering(self.set_params)),
+            Route("PATCH", "/v1/params", with_error_replies(self.set_params)),
         ]
 
     def health_routes(self) -> list[Route]:
@@ -58,17 +58,17 @@ class Service:
         return marshalled(dict(self._table))
 
     def set_params(self, call: Call) -> Reply:
-        """What cannot be changed is ignored."""
+        """Change parameters; fields that cannot be changed are ignored."""
         try:
-            said = decode(call.body, _BODY)
+            request = decode(call.body, _BODY)
         except Undecodable as error:
             detail = f"ERROR: Problem unmarshalling request body: {error}"
-            raise Failed(500, "Request data unmarshal error", detail) from error
-        if said["LogLevel"] not in (None, "xxx"):
-            self._table["LogLevel"] = said["LogLevel"] if said["LogLevel"] in LEVELS else "ERROR"
+            raise OperationError(500, "Request data unmarshal error", detail) from error
+        if request["LogLevel"] not in (None, "xxx"):
+            self._table["LogLevel"] = request["LogLevel"] if request["LogLevel"] in LEVELS else "ERROR"
         for name in ("HTTPRetries", "HTTPTimeout", "VaultEnable"):
-            if said[name] not in (None, -1):
-                self._table[name] = said[name]
+            if request[name] not in (None, -1):
+                self._table[name] = request[name]
         return marshalled(dict(self._table))
 
     def health(self, _: Call) -> Reply:

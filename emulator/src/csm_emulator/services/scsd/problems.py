@@ -1,29 +1,29 @@
-"""The ways in which every operation of SCSD fails."""
+"""Failures that SCSD's operations share."""
 
 from __future__ import annotations
 
 from csm_emulator.dialects.hms.responses import problem
-from csm_emulator.services.scsd.targets import HsmTrouble, NoTargets
+from csm_emulator.services.scsd.targets import HsmError, NoValidTargets
 from csm_emulator.transport.routes import Handler, catching
 
 
-class Failed(Exception):
-    """Ends an operation: status, title, detail."""
+class OperationError(Exception):
+    """The operation fails with a problem document: status, title, detail."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
         super().__init__(detail)
         self.status, self.title, self.detail = status, title, detail
 
 
-def answering(handler: Handler) -> Handler:
+def with_error_replies(handler: Handler) -> Handler:
     return catching(
-        handler, Failed, lambda call, failed: problem(failed.status, failed.title, failed.detail, call.path)
+        handler, OperationError, lambda call, failed: problem(failed.status, failed.title, failed.detail, call.path)
     )
 
 
-def hsm_failed(title: str, trouble: HsmTrouble) -> Failed:
-    return Failed(500, title, f"ERROR: Problem verifying target states: {trouble}.")
+def hsm_error(title: str, trouble: HsmError) -> OperationError:
+    return OperationError(500, title, f"ERROR: Problem verifying target states: {trouble}.")
 
 
-def no_architecture(error: NoTargets) -> Failed:
-    return Failed(500, "Target architectures", f"ERROR: Problem determining target architectures: {error}.")
+def architecture_error(error: NoValidTargets) -> OperationError:
+    return OperationError(500, "Target architectures", f"ERROR: Problem determining target architectures: {error}.")

@@ -1,4 +1,4 @@
-"""What SCSD finds when it speaks Redfish to a controller: whether it answers, and who made it."""
+"""SCSD's Redfish requests to a controller: whether it answers, and its manufacturer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Redfish:
             self._nodes.setdefault(part.controller, []).append(part)
 
     def answers(self, target: str) -> bool:
-        """Whether a request to it comes back. Asking counts as a request: ask once for each operation."""
+        """Whether the controller answers. Each call counts as a request for faults: call it once per operation."""
         host = without_port(target)
-        struck = self._context.faults.strikes("bmc-unreachable", host)
-        return not struck and self._context.machine.power.reachable(host)
+        unreachable = self._context.faults.strikes("bmc-unreachable", host)
+        return not unreachable and self._context.machine.power.reachable(host)
 
     def vendor(self, target: str) -> str:
-        """By what stands in its Chassis collection; empty for a controller that is like none of them."""
+        """The vendor, which SCSD reads from the Chassis collection; empty when it is unknown."""
         part = self._context.machine.part(without_port(target))
         if part is None:
             return ""
@@ -50,5 +50,5 @@ def without_port(target: str) -> str:
     return target.partition(":")[0]
 
 
-def bad_return(target: str, path: str, status: int = 500) -> str:
+def bad_status(target: str, path: str, status: int = 500) -> str:
     return f"Bad return code from 'https://{target}{path}': {status} - {HTTPStatus(status).phrase}"

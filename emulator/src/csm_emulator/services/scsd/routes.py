@@ -1,4 +1,4 @@
-"""SCSD's paths."""
+"""The routes of SCSD."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from csm_emulator.transport.routes import EmulatedService
 def create_service(context: Context) -> EmulatedService:
     redfish, service = Redfish(context), Service(context.tables)
     # In SCSD's own order: whether a wrong method is 404 or 405 depends on it.
-    rooms = (
+    parts = (
         service,
         Configuration(context, redfish),
         Credentials(context, redfish, service.vault_enabled),
         Certificates(context, redfish),
         Bios(context, redfish),
     )
-    routes = [*(route for room in rooms for route in room.routes()), *service.health_routes()]
+    routes = [*(route for room in parts for route in room.routes()), *service.health_routes()]
     mux = Mux(routes)
     return EmulatedService(
         "scsd", [("/apis/scsd", "")], settle(routes), mux.not_found, mux.wrong_method, restarted=service.restarted

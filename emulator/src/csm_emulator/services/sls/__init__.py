@@ -1,1 +1,1 @@
-"""SLS, the System Layout Service: what hardware and networks the site says there are. Facts from hms-sls v2.12.0."""
+"""SLS, the System Layout Service: the hardware and networks that the site describes. Facts from hms-sls v2.12.0."""

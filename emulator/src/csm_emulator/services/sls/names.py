@@ -1,4 +1,4 @@
-"""What SLS knows of names and types of hardware."""
+"""SLS's names and types of hardware."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ COMPTYPES: Mapping[str, str] = {
     _T.MGMT_SWITCH_CONNECTOR: "comptype_mgmt_switch_connector",
     _T.MGMT_HL_SWITCH: "comptype_hl_switch",
 }
-"""What can be stored; HMS knows a dozen types more, among them drives and cabinet BMCs."""
+"""HMS type → SLS type of all hardware that SLS stores. HMS has a dozen types more, such as drives and cabinet BMCs."""
 KNOWN_COMPTYPES = frozenset(COMPTYPES.values())
 UNSTORABLE_COMPTYPES = frozenset(
     {"INVALID", "comptype_all", "comptype_all_comp", "comptype_all_svc", "comptype_partition"}
@@ -68,7 +68,7 @@ _LAST_LETTERS = re.compile(r"[^\W\d_]*$")
 
 @lru_cache(maxsize=1 << 16)
 def parent(xname: str) -> str:
-    """The name without its last ordinal and letters, except for what stands in the system itself."""
+    """The xname without its last ordinal and letters; ``s0`` for cabinets and CDUs."""
     if hms_type(xname) in (XnameType.CABINET, XnameType.CDU):
         return "s0"
     return _LAST_LETTERS.sub("", xname.rstrip("0123456789"))

@@ -11,7 +11,7 @@ from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, str
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
 from csm_emulator.services.sls import postgres_inet as inet
-from csm_emulator.services.sls.postgres_jsonb import has_nul, matches, texts
+from csm_emulator.services.sls.postgres_jsonb import has_nul, matches, search_texts
 from csm_emulator.services.sls.responses import problem, times
 from csm_emulator.services.sls.versions import Versions
 from csm_emulator.transport.call import Call, Reply
@@ -28,13 +28,13 @@ NETWORK = struct(
         "ExtraProperties": ANY,
     },
 )
-_ALWAYS = ("Name", "FullName", "IPRanges", "Type")
+_REQUIRED_FIELDS = ("Name", "FullName", "IPRanges", "Type")
 _TYPES = frozenset({"slingshot10", "slingshot11", "cassini", "ethernet", "opa", "infiniband", "mixed"})
 _PREFIX = "extra_properties."
 
 
-class Unstorable(Exception):
-    """The database does not take this."""
+class UnstorableNetwork(Exception):
+    """The database refuses the network."""
 
 
 class NetworkTable:
@@ -53,16 +53,16 @@ class NetworkTable:
     def row(self, name: str) -> Json:
         return self._table[name]
 
-    def shown(self, name: str) -> Json:
+    def record(self, name: str) -> Json:
         row = self._table[name]
-        told = {"Name": name} | {field: row.get(field, "") for field in _ALWAYS[1:]}
-        told |= times(row.get("at", self._versions.begin))
+        record = {"Name": name} | {field: row.get(field, "") for field in _REQUIRED_FIELDS[1:]}
+        record |= times(row.get("at", self._versions.begin))
         extra = row.get("ExtraProperties")
-        return told if extra is None else told | {"ExtraProperties": extra}
+        return record if extra is None else record | {"ExtraProperties": extra}
 
     def put(self, network: Json) -> None:
-        """Raises ``Unstorable``."""
-        row = self.checked(network)
+        """Raises ``UnstorableNetwork``."""
+        row = self.validated_row(network)
         self._table[network["Name"]] = row | {"at": self._versions.change()}
 
     def delete(self, name: str) -> None:
@@ -70,11 +70,11 @@ class NetworkTable:
         self._versions.change()
 
     def replace(self, networks: list[Json]) -> None:
-        """All at once, one change; raises ``Unstorable`` and then changes nothing."""
-        rows = {network["Name"]: self.checked(network) for network in networks}
+        """Replace all networks in one change; raises ``UnstorableNetwork`` and then changes nothing."""
+        rows = {network["Name"]: self.validated_row(network) for network in networks}
         if len(rows) != len(networks):
             self.fail()
-            raise Unstorable
+            raise UnstorableNetwork
         at = self._versions.change()
         for name in [name for name in self._table if name not in rows]:
             del self._table[name]
@@ -84,41 +84,41 @@ class NetworkTable:
     def fail(self) -> None:
         self._versions.fail()
 
-    def checked(self, network: Json) -> Json:
-        """The row that it would be; raises ``Unstorable``."""
+    def validated_row(self, network: Json) -> Json:
+        """The row to store; raises ``UnstorableNetwork``."""
         row = {field: network[field] for field in ("FullName", "Type", "ExtraProperties")}
         if "\0" in network["Name"]:
-            raise Unstorable
+            raise UnstorableNetwork
         if network["IPRanges"] is None or has_nul(row):
             self.fail()
-            raise Unstorable
-        return row | {"IPRanges": [inet.stored(cidr) for cidr in network["IPRanges"]]}
+            raise UnstorableNetwork
+        return row | {"IPRanges": [inet.normalized(cidr) for cidr in network["IPRanges"]]}
 
 
 class Networks:
     def __init__(self, table: NetworkTable) -> None:
         self._table = table
 
-    def everything(self, _: Call) -> Reply:
-        return marshalled([self._table.shown(name) for name in self._table.names()] or None)
+    def list_all(self, _: Call) -> Reply:
+        return marshalled([self._table.record(name) for name in self._table.names()] or None)
 
     def post(self, call: Call) -> Reply:
         try:
             network = decode(call.body, NETWORK)
         except Undecodable:
             return problem(call, 400, "Failed to unmarshal body")
-        if wrong := invalid(network):
-            return problem(call, 400, wrong)
+        if error := network_error(network):
+            return problem(call, 400, error)
         try:
-            # What is missing is found before what is there twice.
-            self._table.checked(network)
+            # SLS reports missing fields before a duplicate name.
+            self._table.validated_row(network)
             if network["Name"] in self._table:
                 self._table.fail()
                 return problem(call, 409, "A network with that name already exists in the database")
             self._table.put(network)
-        except Unstorable:
+        except UnstorableNetwork:
             return problem(call, 500, "Failed to insert network into DB")
-        return marshalled(_echoed(network), 201)
+        return marshalled(_reply_record(network), 201)
 
     def get(self, call: Call) -> Reply:
         name = call.args["network"]
@@ -126,7 +126,7 @@ class Networks:
             return problem(call, 500, "Failed to get network from DB")
         if name not in self._table:
             return problem(call, 404, "Network not found in DB")
-        return marshalled(self._table.shown(name))
+        return marshalled(self._table.record(name))
 
     def put(self, call: Call) -> Reply:
         try:
@@ -134,16 +134,16 @@ class Networks:
         except Undecodable:
             return problem(call, 400, "Failed to unmarshal body")
         network["Name"] = call.args["network"]
-        if wrong := invalid(network):
-            return problem(call, 400, wrong)
+        if error := network_error(network):
+            return problem(call, 400, error)
         try:
             self._table.put(network)
-        except Unstorable:
+        except UnstorableNetwork:
             return problem(call, 500, "Failed to update network in DB")
-        return marshalled(_echoed(network))
+        return marshalled(_reply_record(network))
 
     def patch(self, _: Call) -> Reply:
-        """SLS itself has not got further."""
+        """Not implemented in SLS either."""
         return Reply(501)
 
     def delete(self, call: Call) -> Reply:
@@ -165,51 +165,55 @@ class Networks:
                 )
             values = call.all(key)
             properties[key.removeprefix(_PREFIX)] = values[0] if len(values) == 1 else values
-        found = self._found(call, properties)
-        if found is None:
+        names = self._matching(call, properties)
+        if names is None:
             return problem(call, 500, "Failed to search network from DB")
         return (
-            marshalled([self._table.shown(name) for name in found])
-            if found
+            marshalled([self._table.record(name) for name in names])
+            if names
             else problem(call, 404, "Network not found in DB")
         )
 
-    def _found(self, call: Call, properties: dict[str, str | list[str]]) -> list[str] | None:
-        """None when the question is no question: SLS leaves most of that to the database."""
-        name, full, kind, address = (call.first(each) for each in ("name", "full_name", "type", "ip_address"))
-        wanted = inet.read(address) if address else None
-        asked = (name, full, kind, address)
-        if (not any(asked) and not properties) or " " in name or "\0" in "".join([*asked, *texts(properties)]):
+    def _matching(self, call: Call, properties: dict[str, str | list[str]]) -> list[str] | None:
+        """The names of matching networks; None for an invalid search, which the database refuses."""
+        name, full, kind, address = (call.first(parameter) for parameter in ("name", "full_name", "type", "ip_address"))
+        searched = inet.parse_search(address) if address else None
+        conditions = (name, full, kind, address)
+        if (
+            (not any(conditions) and not properties)
+            or " " in name
+            or "\0" in "".join([*conditions, *search_texts(properties)])
+        ):
             return None
-        if (kind and kind.lower() not in _TYPES) or (address and wanted is None):
+        if (kind and kind.lower() not in _TYPES) or (address and searched is None):
             return None
-        rows = [(each, self._table.row(each)) for each in self._table.names()]
+        rows = [(parameter, self._table.row(parameter)) for parameter in self._table.names()]
         return [
-            each
-            for each, row in rows
-            if (not name or each == name)
+            parameter
+            for parameter, row in rows
+            if (not name or parameter == name)
             and (not full or row.get("FullName", "") == full)
             and (not kind or row["Type"] == kind)
-            and (wanted is None or any(inet.contains(cidr, wanted) for cidr in row["IPRanges"]))
+            and (searched is None or any(inet.contains(cidr, searched) for cidr in row["IPRanges"]))
             and matches(row.get("ExtraProperties"), properties)
         ]
 
 
-def invalid(network: Json) -> str:
-    """What SLS says against it; nothing when it may be stored."""
+def network_error(network: Json) -> str:
+    """SLS's error message; empty when the network is valid."""
     if network["Type"].lower() not in _TYPES:
         return "invalid network type"
     if not network["Name"] or " " in network["Name"]:
         return "invalid network name"
-    wrong = next((cidr for cidr in network["IPRanges"] or () if not inet.is_cidr(cidr)), None)
-    return "" if wrong is None else f"invalid IP Range: {wrong}"
+    bad_cidr = next((cidr for cidr in network["IPRanges"] or () if not inet.is_cidr(cidr)), None)
+    return "" if bad_cidr is None else f"invalid IP Range: {bad_cidr}"
 
 
-def _echoed(network: Json) -> Json:
-    """As it was sent, also what will not be kept."""
-    # An interface is left out when it is nil, whatever else it holds.
+def _reply_record(network: Json) -> Json:
+    """The reply to a POST or PUT: the network as it was sent, with fields that are not stored."""
+    # Go omits an empty text or number, but ExtraProperties, an interface, only when it is nil.
     return {
         field: value
         for field, value in network.items()
-        if field in _ALWAYS or (value is not None if field == "ExtraProperties" else value not in (0, ""))
+        if field in _REQUIRED_FIELDS or (value is not None if field == "ExtraProperties" else value not in (0, ""))
     }

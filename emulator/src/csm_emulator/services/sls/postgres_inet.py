@@ -1,4 +1,4 @@
-"""Addresses as PostgreSQL's ``inet`` reads and writes them, and as Go's ``net.ParseCIDR`` checks them before."""
+"""Addresses as PostgreSQL's ``inet`` reads and formats them, after the check by Go's ``net.ParseCIDR``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def is_cidr(text: str) -> bool:
     return "%" not in address and bool(_BITS.fullmatch(bits)) and _interface(address, int(bits)) is not None
 
 
-def stored(cidr: str) -> str:
-    """As it comes back: in small letters, and a single host without its mask."""
+def normalized(cidr: str) -> str:
+    """The address as the database returns it: in lower case, a single host without its mask."""
     address, _, bits = cidr.partition("/")
-    return _written(_interface(address, int(bits)))
+    return _formatted(_interface(address, int(bits)))
 
 
-def read(text: str) -> Interface | None:
-    """What is searched for: an address, or a net, the last octets of which may be left out."""
+def parse_search(text: str) -> Interface | None:
+    """The searched address or network, whose last octets may be omitted; None when PostgreSQL refuses it."""
     address, slash, bits = text.partition("/")
     if "%" in address or (slash and not _BITS.fullmatch(bits)):
         return None
@@ -35,9 +35,9 @@ def read(text: str) -> Interface | None:
     return _interface(address, int(bits) if slash else (128 if ":" in address else 32))
 
 
-def contains(cidr: str, wanted: Interface) -> bool:
+def contains(cidr: str, searched: Interface) -> bool:
     net = ipaddress.ip_interface(cidr).network
-    return net.version == wanted.version and wanted.network.subnet_of(net)  # type: ignore[arg-type]
+    return net.version == searched.version and searched.network.subnet_of(net)  # type: ignore[arg-type]
 
 
 def _interface(address: str, bits: int) -> Interface | None:
@@ -47,11 +47,11 @@ def _interface(address: str, bits: int) -> Interface | None:
         return None
 
 
-def _written(interface: Interface | None) -> str:
+def _formatted(interface: Interface | None) -> str:
     if interface is None:
         raise ValueError("was checked before")
-    bits, most = interface.network.prefixlen, interface.max_prefixlen
-    mask = "" if bits == most else f"/{bits}"
+    bits, full_length = interface.network.prefixlen, interface.max_prefixlen
+    mask = "" if bits == full_length else f"/{bits}"
     return f"{_address(interface)}{mask}"
 
 

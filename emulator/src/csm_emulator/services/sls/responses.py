@@ -1,4 +1,4 @@
-"""The shapes of SLS's answers. It has two kinds of problems: a short one, and one with the path and an odd type."""
+"""The replies of SLS. It has two kinds of problem documents: a short one, and one with the path and an odd type."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Call, Reply
 
 
-def done(message: str, status: int = 200) -> Reply:
+def success(message: str, status: int = 200) -> Reply:
     return encoded({"code": 0, "message": message}, status)
 
 
-def refusal(status: int, detail: str) -> Reply:
+def short_problem(status: int, detail: str) -> Reply:
     return hms_base.problem(status, HTTPStatus(status).phrase, detail)
 
 
@@ -32,7 +32,7 @@ def problem(call: Call, status: int, detail: str) -> Reply:
 
 
 @lru_cache(maxsize=256)
-def times(moment: float) -> Json:
-    """When something was last changed: seconds, and as Go prints an instant. Most of the hardware has one moment."""
-    text = rfc3339(moment).replace("T", " ").replace("Z", " +0000 UTC")
-    return {"LastUpdated": int(moment), "LastUpdatedTime": text}
+def times(updated: float) -> Json:
+    """The time of the last change, in seconds and as Go prints a time. Most of the hardware shares one time."""
+    text = rfc3339(updated).replace("T", " ").replace("Z", " +0000 UTC")
+    return {"LastUpdated": int(updated), "LastUpdatedTime": text}

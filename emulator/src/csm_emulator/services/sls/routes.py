@@ -1,4 +1,4 @@
-"""SLS's paths."""
+"""The routes of SLS."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Route
 
 BODY = 8 << 20
-"""Room for the state of a machine of 10,000 nodes, with indents."""
+"""Longest body in bytes: room for the indented state of a machine of 10,000 nodes."""
 
 
 def create_service(context: Context) -> EmulatedService:
     versions = Versions(context)
     table, nets = HardwareTable(context, versions), NetworkTable(context, versions)
     hardware, networks, state = Hardware(table), Networks(nets), State(table, nets)
-    # In SLS's own order: whether a wrong method is 404 or 405 hangs on it.
+    # In SLS's own order: whether a wrong method is 404 or 405 depends on it.
     routes = [
         Route("GET", "/v1/readiness", _alive),
         Route("GET", "/v1/liveness", _alive),
         Route("GET", "/v1/health", _health),
-        Route("GET", "/v1/version", lambda _: marshalled(versions.told())),
+        Route("GET", "/v1/version", lambda _: marshalled(versions.latest())),
         Route("POST", "/v1/hardware", hardware.post),
-        Route("GET", "/v1/hardware", hardware.everything),
+        Route("GET", "/v1/hardware", hardware.list_all),
         Route("GET", "/v1/hardware/{xname}", hardware.get),
         Route("PUT", "/v1/hardware/{xname}", hardware.put),
         Route("DELETE", "/v1/hardware/{xname}", hardware.delete),
-        Route("GET", "/v1/networks", networks.everything),
+        Route("GET", "/v1/networks", networks.list_all),
         Route("POST", "/v1/networks", networks.post),
         Route("GET", "/v1/networks/{network}", networks.get),
         Route("PUT", "/v1/networks/{network}", networks.put),
@@ -53,5 +53,5 @@ def _alive(_: Call) -> Reply:
 
 
 def _health(_: Call) -> Reply:
-    """The Content-Type is forgotten there, so Go guesses."""
+    """SLS sets no Content-Type here, so Go guesses it."""
     return marshalled({"Vault": "Not checked", "DBConnection": "Ready"}, media=SNIFFED)

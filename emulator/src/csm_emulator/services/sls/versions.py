@@ -1,4 +1,4 @@
-"""The history of changes: a counter that only grows, and the moment of the last change."""
+"""The version of SLS's data: a counter that only grows, and the time of the last change."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from csm_emulator.state.clock import rfc3339
 
 
 class Versions:
-    """The counter is a sequence of PostgreSQL: a change that is rolled back has used up its number."""
+    """The counter is a PostgreSQL sequence: a change that is rolled back uses up its number."""
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
         self._table = context.tables.open("sls.versions")
         if "history" not in self._table:
-            # The migration writes the first; loading the site's dump, hardware and networks, two more.
+            # The migration makes the first change; loading the site's hardware and networks makes two more.
             number = 3 if context.machine.topology.sls.get("Hardware") else 1
             now = context.clock.now()
             self._table["history"] = {"begin": now, "next": number + 1, "last": number, "at": now}
@@ -24,16 +24,16 @@ class Versions:
         return float(self._table["history"]["begin"])
 
     def change(self) -> float:
-        """Something is changed now; the moment is what it gets as its last update."""
+        """Count a change; returns its time, which becomes the last update of the changed rows."""
         history, now = self._table["history"], self._clock.now()
         self._table["history"] = {**history, "next": history["next"] + 1, "last": history["next"], "at": now}
         return now
 
     def fail(self) -> None:
-        """Something was to be changed, and the database would not have it."""
+        """Count a change that the database refused."""
         history = self._table["history"]
         self._table["history"] = {**history, "next": history["next"] + 1}
 
-    def told(self) -> Json:
+    def latest(self) -> Json:
         history = self._table["history"]
         return {"Counter": history["last"], "LastUpdated": rfc3339(history["at"])}

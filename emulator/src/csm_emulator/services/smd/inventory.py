@@ -1,4 +1,4 @@
-"""What discovery found: Redfish endpoints, what they hold, the hardware, who has which MAC."""
+"""The result of discovery: Redfish endpoints, their components and services, the hardware, Ethernet interfaces."""
 
 from __future__ import annotations
 
@@ -16,83 +16,83 @@ from csm_emulator.services.smd.interfaces import seed_data as interface_seeds
 from csm_emulator.state.tables import RecordTable
 
 
-class Owners:
-    """Which Ethernet interfaces belong to which component: found once, until one of them changes."""
+class InterfaceOwners:
+    """The Ethernet interfaces of each component; computed once, and again after a change of an interface."""
 
     def __init__(self, interfaces: RecordTable) -> None:
         self._interfaces = interfaces
-        self._of: dict[str, list[str]] = {}
+        self._interfaces_by_component: dict[str, list[str]] = {}
 
-    def of(self, xname: str) -> list[str]:
-        if not self._of:
+    def interfaces_of(self, xname: str) -> list[str]:
+        if not self._interfaces_by_component:
             for name, record in self._interfaces.items():
-                self._of.setdefault(record["ComponentID"], []).append(name)
-        return self._of.get(xname, [])
+                self._interfaces_by_component.setdefault(record["ComponentID"], []).append(name)
+        return self._interfaces_by_component.get(xname, [])
 
-    def forget(self) -> None:
-        self._of = {}
+    def clear(self) -> None:
+        self._interfaces_by_component = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
     endpoints: RecordTable
-    """Redfish endpoints by xname, as they stand on the wire."""
+    """Redfish endpoints by xname, in the form of the API."""
     component_endpoints: RecordTable
-    """By xname, as they stand on the wire."""
+    """By xname, in the form of the API."""
     service_endpoints: RecordTable
-    """By ``<service> <xname of the Redfish endpoint>``, as they stand on the wire."""
+    """By ``<service> <xname of the Redfish endpoint>``, in the form of the API."""
     hardware: RecordTable
-    """By xname; ``PopulatedFRU`` is the FRU's id, on the wire the FRU itself stands there."""
+    """By xname; ``PopulatedFRU`` is the id of the FRU, which the API replaces by the FRU itself."""
     frus: RecordTable
-    """By FRU id, as they stand on the wire."""
+    """By FRU id, in the form of the API."""
     history: RecordTable
-    """By xname: what happened there, in order."""
+    """By xname: the events at that place, in order of time."""
     interfaces: RecordTable
-    """Ethernet interfaces by MAC without colons, as they stand on the wire."""
-    owners: Owners
+    """Ethernet interfaces by MAC without colons, in the form of the API."""
+    owners: InterfaceOwners
     by_endpoint: Lookup
-    """Component endpoints by the Redfish endpoint that holds them."""
+    """Component endpoints by their Redfish endpoint."""
     by_address: Lookup
     """Ethernet interfaces by IP address."""
-    begun: float
-    """When the machine was first discovered."""
-    found: HardwareSeeds
-    """What really is where."""
-    found_frus: FruSeeds
+    discovery_time: float
+    """When the machine was first discovered, in seconds since 1970."""
+    hardware_seeds: HardwareSeeds
+    """The hardware that is in the machine, whatever the tables say."""
+    fru_seeds: FruSeeds
 
-    def held_by(self, endpoints: Iterable[str]) -> list[str]:
+    def components_of(self, endpoints: Iterable[str]) -> list[str]:
         """The component endpoints of these Redfish endpoints."""
-        holders = set(endpoints)
-        candidates = self.by_endpoint.candidates(holders)
-        return [xname for xname in candidates if self.component_endpoints[xname]["RedfishEndpointID"] in holders]
+        endpoint_ids = set(endpoints)
+        candidates = self.by_endpoint.candidates(endpoint_ids)
+        return [xname for xname in candidates if self.component_endpoints[xname]["RedfishEndpointID"] in endpoint_ids]
 
-    def control(self, parts: Iterable[Part]) -> Iterator[tuple[Json, Json]]:
-        """The places of these parts and of what is in them, with their FRUs."""
+    def places_and_frus(self, parts: Iterable[Part]) -> Iterator[tuple[Json, Json]]:
+        """The places of these parts and of the hardware inside them, with their FRUs."""
         for part in parts:
-            for xname in self.found.at(part):
-                location = self.found[xname]
-                yield location, self.found_frus[location["PopulatedFRU"]]
+            for xname in self.hardware_seeds.places_of(part):
+                location = self.hardware_seeds[xname]
+                yield location, self.fru_seeds[location["PopulatedFRU"]]
 
 
 def open_inventory(context: Context) -> Inventory:
     tables, machine = context.tables, context.machine
-    begun = float(tables.open("smd.begun").setdefault("moment", context.clock.now()))
+    discovery_time = float(tables.open("smd.begun").setdefault("moment", context.clock.now()))
     numbering = Numbering(machine, context.random)
-    found, found_frus = HardwareSeeds(numbering), FruSeeds(numbering)
-    interfaces = tables.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun))
+    hardware_seeds, fru_seeds = HardwareSeeds(numbering), FruSeeds(numbering)
+    interfaces = tables.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, discovery_time))
     components = tables.open("smd.component_endpoints", endpoint_seeds.component_seeds(context))
     return Inventory(
-        tables.open("smd.redfish_endpoints", endpoint_seeds.redfish_seeds(context, begun)),
+        tables.open("smd.redfish_endpoints", endpoint_seeds.redfish_seeds(context, discovery_time)),
         components,
         tables.open("smd.service_endpoints", endpoint_seeds.ServiceSeeds(context)),
-        tables.open("smd.hardware", found),
-        tables.open("smd.frus", found_frus),
-        tables.open("smd.hardware_history", HistorySeeds(numbering, begun)),
+        tables.open("smd.hardware", hardware_seeds),
+        tables.open("smd.frus", fru_seeds),
+        tables.open("smd.hardware_history", HistorySeeds(numbering, discovery_time)),
         interfaces,
-        Owners(interfaces),
+        InterfaceOwners(interfaces),
         Lookup(components, lambda: ((part.controller, part.xname) for part in machine.parts())),
         Lookup(interfaces, lambda: interface_seeds.addresses(machine)),
-        begun,
-        found,
-        found_frus,
+        discovery_time,
+        hardware_seeds,
+        fru_seeds,
     )

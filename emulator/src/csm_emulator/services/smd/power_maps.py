@@ -1,4 +1,4 @@
-"""``/sysinfo/powermaps``: what each component gets its power from."""
+"""``/sysinfo/powermaps``: the power supplies of each component."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.postgres_text import LONGEST_XNAME
-from csm_emulator.services.smd.responses import answer, message, problem
+from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -24,21 +24,21 @@ class PowerMaps:
         self._table = table
 
     def list(self, _: Call) -> Reply:
-        return answer(list(self._table.values()))
+        return json_reply(list(self._table.values()))
 
     def add(self, _: Call, body: Json) -> Reply:
         maps = []
-        for place, each in enumerate(body or ()):
-            if not each["poweredBy"]:
+        for index, posted in enumerate(body or ()):
+            if not posted["poweredBy"]:
                 return problem(400, "poweredby is required for PowerMaps")
             try:
-                maps.append(_power_map(each))
-            except ValueError as wrong:
-                return problem(400, f"couldn't validate map data at idx {place}: {wrong}")
+                maps.append(_power_map(posted))
+            except ValueError as error:
+                return problem(400, f"couldn't validate map data at idx {index}: {error}")
         if not all(map(_fits, maps)):
             return problem(500, "operation 'POST' failed during store. ")
-        for each in maps:
-            self._table[each["id"]] = each
+        for posted in maps:
+            self._table[posted["id"]] = posted
         return message(f"Created or modified {len(maps)} entries")
 
     def delete_all(self, _: Call) -> Reply:
@@ -50,8 +50,8 @@ class PowerMaps:
         xname = normal(call.args["xname"])
         if not hms_type(xname):
             return problem(400, "invalid xname")
-        found = self._table.get(xname)
-        return answer(found) if found else problem(404, "no such xname.")
+        record = self._table.get(xname)
+        return json_reply(record) if record else problem(404, "no such xname.")
 
     def put(self, call: Call, body: Json) -> Reply:
         xname = normal(call.args["xname"])
@@ -61,12 +61,12 @@ class PowerMaps:
             return problem(400, "poweredby is required in PUT body")
         try:
             record = _power_map({**body, "id": body["id"] or xname})
-        except ValueError as wrong:
-            return problem(400, f"couldn't validate PowerMap data: {wrong}")
+        except ValueError as error:
+            return problem(400, f"couldn't validate PowerMap data: {error}")
         if not _fits(record):
             return problem(500, "operation 'PUT' failed during store")
         self._table[record["id"]] = record
-        return answer(record)
+        return json_reply(record)
 
     def delete(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])

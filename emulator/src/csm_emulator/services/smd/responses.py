@@ -1,4 +1,4 @@
-"""What SMD sends: problems of RFC 7807, its own short messages, links to what was created."""
+"""The replies of SMD: JSON, RFC 7807 problems, short messages, and links to created resources."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from csm_emulator.records import Json
 from csm_emulator.transport.call import JSON, Reply, utf8
 
 
-def answer(value: Json, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Reply:
+def json_reply(value: Json, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Reply:
     return hms_base.encoded(value, status, headers=headers)
 
 
-def written(text: str) -> Reply:
-    """JSON that is text already."""
+def json_text_reply(text: str) -> Reply:
+    """A reply of JSON that is encoded already."""
     return Reply(200, utf8(text) + b"\n", JSON)
 
 
@@ -23,26 +23,26 @@ def problem(status: int, detail: str, headers: Sequence[tuple[str, str]] = ()) -
     return hms_base.problem(status, HTTPStatus(status).phrase, detail, headers=headers)
 
 
-def undecodable(error: Exception) -> Reply:
-    """SMD blames itself for JSON that it cannot read."""
+def undecodable_body(error: Exception) -> Reply:
+    """SMD answers 500, not 400, to JSON that it cannot read."""
     return problem(500, f"error decoding JSON {error}")
 
 
 def message(text: str, status: int = 200) -> Reply:
-    return answer({"code": 0, "message": text}, status)
+    return json_reply({"code": 0, "message": text}, status)
 
 
-def nothing() -> Reply:
-    """204, for which SMD sends a Content-Type all the same."""
+def no_content() -> Reply:
+    """A 204, with the Content-Type that SMD sends even so."""
     return Reply(204, b"", JSON)
 
 
 def created(uri: str) -> Reply:
-    return answer({"URI": uri}, 201, [("Location", uri)])
+    return json_reply({"URI": uri}, 201, [("Location", uri)])
 
 
 def all_created(collection: str, uris: Sequence[str]) -> Reply:
     if not uris:
-        return nothing()
-    where = uris[0] if len(uris) == 1 else collection
-    return answer([{"URI": uri} for uri in uris], 201, [("Location", where)])
+        return no_content()
+    location = uris[0] if len(uris) == 1 else collection
+    return json_reply([{"URI": uri} for uri in uris], 201, [("Location", location)])

@@ -1,4 +1,4 @@
-"""All of HSM v2, on its paths."""
+"""All routes of HSM v2."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from collections.abc import Sequence
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
-from csm_emulator.services.smd import health as service
-from csm_emulator.services.smd import power_maps as powermaps
-from csm_emulator.services.smd import subscriptions
+from csm_emulator.services.smd import health, power_maps, subscriptions
 from csm_emulator.services.smd.components import api as components
-from csm_emulator.services.smd.components import node_maps as nodemaps
-from csm_emulator.services.smd.components import patches as component_patches
-from csm_emulator.services.smd.components import queries as component_queries
+from csm_emulator.services.smd.components import node_maps, patches, queries
 from csm_emulator.services.smd.database import open_hsm
 from csm_emulator.services.smd.discovery import api as discovery
-from csm_emulator.services.smd.discovery import heartbeat_polling as polling
-from csm_emulator.services.smd.discovery import redfish_events as machine_events
+from csm_emulator.services.smd.discovery import heartbeat_polling, redfish_events
 from csm_emulator.services.smd.endpoints import component_endpoints, redfish_endpoints, service_endpoints
 from csm_emulator.services.smd.groups import groups, memberships, partitions
 from csm_emulator.services.smd.hardware import api as hardware
@@ -27,14 +22,14 @@ from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService
 
 MODULES = (
-    service,
+    health,
     components,
-    component_patches,
-    component_queries,
+    patches,
+    queries,
     component_endpoints,
     service_endpoints,
     ethernet_interfaces,
-    nodemaps,
+    node_maps,
     hardware,
     redfish_endpoints,
     discovery,
@@ -44,9 +39,9 @@ MODULES = (
     memberships,
     reservations,
     locks,
-    powermaps,
+    power_maps,
 )
-"""In the order in which SMD registers its routes: errors depend on it."""
+"""In the order in which SMD registers its routes: the methods that a 405 lists depend on it."""
 _SUBSCRIPTIONS = "/hsm/v2/Subscriptions/SCN"
 
 
@@ -54,8 +49,8 @@ def create_service(context: Context) -> EmulatedService:
     hsm = open_hsm(context)
     routes = [route for module in MODULES for route in module.routes(hsm)]
     mux = Mux(routes, _wrong_method)
-    machine_events.listen(hsm)
-    polling.begin(hsm)
+    redfish_events.watch_machine(hsm)
+    heartbeat_polling.begin(hsm)
     return EmulatedService(
         "smd", [("/apis/smd", "")], settle(routes), not_found=mux.not_found, wrong_method=mux.wrong_method
     )

@@ -1,4 +1,4 @@
-"""SQL's patterns, of which SMD passes on what a caller writes: ``%`` is any text, ``_`` any sign."""
+"""SQL patterns, which SMD takes from the caller as they are: ``%`` matches any text, ``_`` any character."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def is_pattern(text: str) -> bool:
 
 
 def like(text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """For ``fullmatch``. By way of the shell's patterns, which Python reads without going back and forth."""
+    """A regular expression to use with ``fullmatch``; translated from a shell pattern, which does not backtrack."""
     return re.compile(translate(text.translate(_AS_GLOB)), flags)

@@ -1,4 +1,4 @@
-"""``/Subscriptions/SCN``: who is told when states, roles and switches change."""
+"""``/Subscriptions/SCN``: the URLs to which SMD posts changes of states, roles, software statuses and ``Enabled``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import ROLE, STATE, SUB_ROLE, spelled
 from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.postgres_text import storable
-from csm_emulator.services.smd.responses import answer, message, nothing, problem
+from csm_emulator.services.smd.responses import json_reply, message, no_content, problem
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Handler, Route
@@ -24,13 +24,13 @@ NEW = struct("sm.SCNPostSubscription", {"Subscriber": STRING, **TRIGGERS, "Url":
 PATCH = struct("sm.SCNPatchSubscription", {"Op": STRING, **TRIGGERS})
 FIELDS = ("Subscriber", *TRIGGERS, "Url")
 PAYLOAD = ("Enabled", "Flag", "Role", "SubRole", "SoftwareStatus", "State")
-BY_TRIGGER = (("State", "States"), ("Role", "Roles"), ("SubRole", "SubRoles"), ("SoftwareStatus", "SoftwareStatus"))
-"""The first of these that a change has decides who hears of it."""
+TRIGGER_FIELDS = (("State", "States"), ("Role", "Roles"), ("SubRole", "SubRoles"), ("SoftwareStatus", "SoftwareStatus"))
+"""Field of a change → field of a subscription. The first that a change has decides which subscriptions match."""
 _KEY_WIDTH = 255
-_MOST = (1 << 31) - 1
-"""What the database's number holds."""
+_MAX_ID = (1 << 31) - 1
+"""The largest 32-bit integer of the database."""
 _ID = re.compile(r"[+-]?[0-9]+")
-_OURS = re.compile(r"(?:cray-)?([a-z0-9-]+)")
+_SERVICE_HOST = re.compile(r"(?:cray-)?([a-z0-9-]+)")
 _NO_TRIGGER = "atleast one Enabled, Role, SubRole, SoftwareStatus, or State trigger."
 
 
@@ -38,26 +38,26 @@ class Subscriptions:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
         self._table: RecordTable = hsm.context.tables.open("smd.subscriptions")
-        self._numbers: RecordTable = hsm.context.tables.open("smd.subscriptions.numbers")
+        self._last_id: RecordTable = hsm.context.tables.open("smd.subscriptions.numbers")
 
     def list(self, _: Call) -> Reply:
-        # Go has nil for a list that nothing was put into.
-        found = [_on_wire(int(key), record) for key, record in self._table.items()]
-        return answer({"SubscriptionList": found or None})
+        # An empty list is nil in Go, and null on the wire.
+        subscriptions = [_on_wire(int(key), record) for key, record in self._table.items()]
+        return json_reply({"SubscriptionList": subscriptions or None})
 
     def create(self, _: Call, body: Json) -> Reply:
-        wrong = _wrong_subscription(body)
-        if wrong:
-            return problem(400, wrong)
-        # A failed insert uses up its number, as PostgreSQL's sequences do.
-        number = self._numbers.get("last", 0) + 1
+        error = _subscription_error(body)
+        if error:
+            return problem(400, error)
+        # A failed insert uses up its number, as with PostgreSQL's sequences.
+        number = self._last_id.get("last", 0) + 1
         if not storable(_key(body)) or len(_key(body)) > _KEY_WIDTH:
             return problem(400, "Subscribe failed")
-        self._numbers["last"] = number
-        if self._taken(body):
+        self._last_id["last"] = number
+        if self._is_duplicate(body):
             return problem(400, "Subscribe failed")
         self._table[str(number)] = _stored(body)
-        return answer(_on_wire(number, body))
+        return json_reply(_on_wire(number, body))
 
     def delete_all(self, _: Call) -> Reply:
         count = len(self._table)
@@ -66,98 +66,98 @@ class Subscriptions:
 
     def read(self, call: Call) -> Reply:
         number = int(call.args["id"])
-        if number > _MOST:
+        if number > _MAX_ID:
             return problem(500, "failed to query DB.")
         record = self._table.get(str(number))
-        return answer(_on_wire(number, record)) if record else problem(404, "Subscription not found")
+        return json_reply(_on_wire(number, record)) if record else problem(404, "Subscription not found")
 
     def replace(self, call: Call, body: Json) -> Reply:
         number = int(call.args["id"])
-        wrong = _wrong_subscription(body)
-        if wrong:
-            return problem(400, wrong)
-        if number > _MOST or not storable(_key(body)) or len(_key(body)) > _KEY_WIDTH:
+        error = _subscription_error(body)
+        if error:
+            return problem(400, error)
+        if number > _MAX_ID or not storable(_key(body)) or len(_key(body)) > _KEY_WIDTH:
             return problem(400, "Subscription update failed")
         if str(number) not in self._table:
             return problem(404, "Subscription not found")
-        if self._taken(body, str(number)):
+        if self._is_duplicate(body, str(number)):
             return problem(400, "Subscription update failed")
         self._table[str(number)] = _stored(body)
-        return nothing()
+        return no_content()
 
     def change(self, call: Call, body: Json) -> Reply:
         number = int(call.args["id"])
         change = _CHANGES.get(body["Op"].lower())
         if change is None:
             return problem(400, f"Invalid Patch Op - {body['Op']}" if body["Op"] else "Missing Patch Op")
-        wrong = _wrong_triggers(body, f"Missing trigger. Subscriptions must have {_NO_TRIGGER}")
-        if wrong:
-            return problem(400, wrong)
-        if number > _MOST:
+        error = _trigger_error(body, f"Missing trigger. Subscriptions must have {_NO_TRIGGER}")
+        if error:
+            return problem(400, error)
+        if number > _MAX_ID:
             return problem(400, "Subscription patch failed")
         record = self._table.get(str(number))
         if record is None:
             return problem(404, "Subscription not found")
         self._table[str(number)] = _stored(change(record, body))
-        return nothing()
+        return no_content()
 
     def delete(self, call: Call) -> Reply:
         number = int(call.args["id"])
-        if number > _MOST:
+        if number > _MAX_ID:
             return problem(400, "Unsubscribe failed")
         if self._table.pop(str(number), None) is None:
             return problem(404, "Subscription not found")
         return message("Subscription deleted")
 
-    def _taken(self, body: Json, but: str = "") -> bool:
-        """Subscriber and URL together are unique."""
-        return any(key != but and _key(record) == _key(body) for key, record in self._table.items())
+    def _is_duplicate(self, body: Json, except_id: str = "") -> bool:
+        """Whether another subscription has the same subscriber and URL, which together are unique."""
+        return any(key != except_id and _key(record) == _key(body) for key, record in self._table.items())
 
-    def tell(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:
+    def notify(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:
         payload = {"Components": list(xnames)}
         payload |= {name: change[name] for name in PAYLOAD if name in change and change[name] not in ("", None)}
-        for url in self._listeners(change):
+        for url in self._subscriber_urls(change):
             self._send(url, payload)
 
-    def _listeners(self, change: Mapping[str, Json]) -> Sequence[str]:
-        """Each URL once, however many subscriptions it stands in."""
-        found = next(((field, change[name].lower()) for name, field in BY_TRIGGER if change.get(name)), None)
+    def _subscriber_urls(self, change: Mapping[str, Json]) -> Sequence[str]:
+        """The URLs that get this change, each once, even when several subscriptions name it."""
+        trigger = next(((field, change[name].lower()) for name, field in TRIGGER_FIELDS if change.get(name)), None)
         urls: dict[str, None] = {}
         for record in self._table.values():
-            if found is None:
-                wanted = change.get("Enabled") is not None and record["Enabled"]
+            if trigger is None:
+                matches = change.get("Enabled") is not None and record["Enabled"]
             else:
-                wanted = found[1] in (each.lower() for each in record[found[0]] or ())
-            if wanted:
+                matches = trigger[1] in (value.lower() for value in record[trigger[0]] or ())
+            if matches:
                 urls[record["Url"]] = None
         return list(urls)
 
     def _send(self, url: str, payload: Json) -> None:
-        """Services of the cluster are asked directly, everybody else over the network."""
+        """Services of the cluster are called directly, other URLs over the network."""
         try:
-            place = urlsplit(url)
+            parts = urlsplit(url)
         except ValueError:
-            # Nobody checked it when it came, and nothing is sent to what is no address.
+            # SMD does not check the URL when it is stored; an invalid one gets no messages.
             return
-        service = _OURS.fullmatch(place.hostname or "")
-        if service and service[1] in IN_CLUSTER:
-            self._hsm.context.mesh.ask(service[1], "POST", place.path, payload)
+        service = _SERVICE_HOST.fullmatch(parts.hostname or "")
+        if service and service[1] in CLUSTER_SERVICES:
+            self._hsm.context.mesh.ask(service[1], "POST", parts.path, payload)
         else:
             self._hsm.context.post(url, payload)
 
 
-IN_CLUSTER = frozenset({"hmnfd", "bss", "hbtd", "pcs", "capmc"})
+CLUSTER_SERVICES = frozenset({"hmnfd", "bss", "hbtd", "pcs", "capmc"})
 
 
 def _on_wire(number: int, record: Json) -> Json:
-    kept = {name: record[name] for name in FIELDS if record[name] or name in ("Subscriber", "Url")}
+    fields = {name: record[name] for name in FIELDS if record[name] or name in ("Subscriber", "Url")}
     if record["Enabled"] is False:
-        kept = {
+        fields = {
             "Subscriber": record["Subscriber"],
             "Enabled": False,
-            **{k: v for k, v in kept.items() if k != "Subscriber"},
+            **{k: v for k, v in fields.items() if k != "Subscriber"},
         }
-    return {"ID": number, **kept}
+    return {"ID": number, **fields}
 
 
 def _stored(body: Json) -> Json:
@@ -168,26 +168,26 @@ def _key(body: Json) -> str:
     return f"{body['Subscriber']}{body['Url']}"
 
 
-def _numbered(handler: Handler) -> Handler:
-    """The number in the path is looked at before anything else."""
+def _with_valid_id(handler: Handler) -> Handler:
+    """The handler, preceded by SMD's check of the number in the path."""
 
     def handle(call: Call) -> Reply:
         text = call.args["id"]
-        good = _ID.fullmatch(text) and len(text) < 20 and 1 <= int(text) < 1 << 63
-        return handler(call) if good else problem(400, f"Invalid id - {text}")
+        valid = _ID.fullmatch(text) and len(text) < 20 and 1 <= int(text) < 1 << 63
+        return handler(call) if valid else problem(400, f"Invalid id - {text}")
 
     return handle
 
 
-def _wrong_subscription(body: Json) -> str:
+def _subscription_error(body: Json) -> str:
     if not body["Subscriber"]:
         return "Missing name of subscriber"
     if not body["Url"]:
         return "Missing url"
-    return _wrong_triggers(body, f"Missing trigger. Must subscribe to {_NO_TRIGGER}")
+    return _trigger_error(body, f"Missing trigger. Must subscribe to {_NO_TRIGGER}")
 
 
-def _wrong_triggers(body: Json, missing: str) -> str:
+def _trigger_error(body: Json, missing: str) -> str:
     for name, table, word in (("Roles", ROLE, "role"), ("SubRoles", SUB_ROLE, "subRole")):
         for text in body[name] or ():
             if not spelled(table, text):
@@ -204,7 +204,7 @@ def _add(record: Json, patch: Json) -> Json:
     added = {
         name: [
             *(record[name] or ()),
-            *dict.fromkeys(each for each in patch[name] or () if each not in (record[name] or ())),
+            *dict.fromkeys(value for value in patch[name] or () if value not in (record[name] or ())),
         ]
         for name in LISTS
     }
@@ -213,15 +213,15 @@ def _add(record: Json, patch: Json) -> Json:
 
 
 def _remove(record: Json, patch: Json) -> Json:
-    left = {name: [each for each in record[name] or () if each not in (patch[name] or ())] for name in LISTS}
+    remaining = {name: [value for value in record[name] or () if value not in (patch[name] or ())] for name in LISTS}
     enabled = False if patch["Enabled"] and record["Enabled"] else record["Enabled"]
-    return {**record, **left, "Enabled": enabled}
+    return {**record, **remaining, "Enabled": enabled}
 
 
 def _replace(record: Json, patch: Json) -> Json:
-    said = {name: patch[name] for name in LISTS if patch[name]}
+    replaced = {name: patch[name] for name in LISTS if patch[name]}
     enabled = record["Enabled"] if patch["Enabled"] is None else patch["Enabled"]
-    return {**record, **said, "Enabled": enabled}
+    return {**record, **replaced, "Enabled": enabled}
 
 
 _CHANGES = {"add": _add, "remove": _remove, "replace": _replace}
@@ -229,14 +229,14 @@ _CHANGES = {"add": _add, "remove": _remove, "replace": _replace}
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     subscriptions = Subscriptions(hsm)
-    hsm.notices.append(subscriptions.tell)
+    hsm.change_listeners.append(subscriptions.notify)
     one = f"{BASE}/{{id}}"
     return (
         Route("GET", BASE, subscriptions.list),
         Route("POST", BASE, with_body(NEW, subscriptions.create)),
         Route("DELETE", BASE, subscriptions.delete_all),
-        Route("GET", one, _numbered(subscriptions.read)),
-        Route("PUT", one, _numbered(with_body(NEW, subscriptions.replace))),
-        Route("PATCH", one, _numbered(with_body(PATCH, subscriptions.change))),
-        Route("DELETE", one, _numbered(subscriptions.delete)),
+        Route("GET", one, _with_valid_id(subscriptions.read)),
+        Route("PUT", one, _with_valid_id(with_body(NEW, subscriptions.replace))),
+        Route("PATCH", one, _with_valid_id(with_body(PATCH, subscriptions.change))),
+        Route("DELETE", one, _with_valid_id(subscriptions.delete)),
     )

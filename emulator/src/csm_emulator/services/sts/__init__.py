@@ -1,1 +1,1 @@
-"""STS: credentials for S3 that live for an hour, for whoever has a token of the gateway."""
+"""STS: credentials for S3 that are valid for an hour, for every client with a token of the gateway."""

@@ -1,4 +1,4 @@
-"""STS's two paths."""
+"""The routes of STS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Route
 
 ENDPOINT = "http://rgw-vip.nmn"
-"""Where S3 is inside of the site: said when nobody can reach it from outside."""
+"""The address of S3 inside the site, sent when S3 has no public address."""
 
 
 def create_service(context: Context) -> EmulatedService:
@@ -28,10 +28,10 @@ class Sts:
         self._numbers = context.tables.open("sts.numbers")
 
     def put_token(self, _: Call) -> Reply:
-        """What is in the body is not looked at."""
+        """New credentials; the body is ignored."""
         number = int(self._numbers.get("last", 0)) + 1
         self._numbers["last"] = number
-        # Clients renew by their own clocks, so it is these that it lives by.
+        # Clients renew by their own clocks, so the session expires in real time.
         session = session_keys.issue(self._context.random, number, time.time())
         credentials = {
             "AccessKeyId": session.keys.access,

@@ -1,1 +1,1 @@
-"""VNID: hands out Slingshot's virtual network identifiers. Only ``site.open_faces`` imports it."""
+"""VNID: assigns Slingshot's virtual network identifiers (VNIs)."""

@@ -1,4 +1,4 @@
-"""Jobs of workload managers: a VNI between the steps of a job, VNIs of its steps, and multicast addresses."""
+"""Jobs of workload managers: the VNI that the steps of a job share, VNIs of steps, and multicast addresses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.vnid.problems import Refusal, check_name, read
-from csm_emulator.services.vnid.table import Book, link, links_to_vnis
+from csm_emulator.services.vnid.problems import RequestRejected, check_name, read_fields
+from csm_emulator.services.vnid.table import VniTable, link, links_to_vnis
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -22,16 +22,16 @@ _JOB = {
     "mcastLimit": int,
     "mcastMinNodes": int,
 }
-CLASSES = {"best_effort": True, "low_latency": True, "bulk_data": False, "dedicated_access": False}
-"""What a job may use when nothing is said."""
+DEFAULT_CLASSES = {"best_effort": True, "low_latency": True, "bulk_data": False, "dedicated_access": False}
+"""The traffic classes that a job may use by default."""
 _COLLECTIVES = "/fabric/collectives/jobs"
 
 
 class Jobs:
-    def __init__(self, context: Context, book: Book) -> None:
+    def __init__(self, context: Context, vni_table: VniTable) -> None:
         self._mesh = context.mesh
         self._public_addresses = context.public_addresses
-        self._book = book
+        self._vni_table = vni_table
 
     def routes(self) -> list[Route]:
         return [
@@ -43,87 +43,87 @@ class Jobs:
 
     def jobs(self, call: Call) -> Reply:
         partition = call.args["partition"]
-        self._book.partition(partition)
-        names = self._book.names(self._book.jobs, partition)
+        self._vni_table.partition(partition)
+        names = self._vni_table.names(self._vni_table.jobs, partition)
         return json_reply({"documentSelfLinks": [link(partition, "jobs", name) for name in names]})
 
     def create(self, call: Call) -> Reply:
         partition = call.args["partition"]
-        around = self._book.partition(partition)
-        said = read(call, _JOB, "jobID UID")
-        name, count = said["jobID"], said.get("vniCount", 1)
-        limit = said.get("vniLimit", around["last"] - around["first"] + 1)
+        partition_record = self._vni_table.partition(partition)
+        fields = read_fields(call, _JOB, "jobID UID")
+        name, count = fields["jobID"], fields.get("vniCount", 1)
+        limit = fields.get("vniLimit", partition_record["last"] - partition_record["first"] + 1)
         check_name(name, "job ID")
-        _check(said, count, limit)
-        if f"{partition}/{name}" in self._book.jobs:
-            raise Refusal(409, f"Job {name} already exists in partition {partition}")
-        vnis = self._book.free(partition, None, count) if count else []
+        _check(fields, count, limit)
+        if f"{partition}/{name}" in self._vni_table.jobs:
+            raise RequestRejected(409, f"Job {name} already exists in partition {partition}")
+        vnis = self._vni_table.free(partition, None, count) if count else []
         record = {
-            "uid": said["UID"],
-            "classes": _classes(said.get("trafficClasses", {})),
+            "uid": fields["UID"],
+            "classes": _classes(fields.get("trafficClasses", {})),
             "limit": limit,
             "vnis": vnis,
             "steps": [],
-            "multicast": self._multicast(partition, said),
+            "multicast": self._multicast(partition, fields),
         }
         for vni in vnis:
-            self._book.reserve(vni, _record(partition, name))
-        self._book.jobs[f"{partition}/{name}"] = record
-        return json_reply(self._shown(partition, name))
+            self._vni_table.reserve(vni, _record(partition, name))
+        self._vni_table.jobs[f"{partition}/{name}"] = record
+        return json_reply(self._document(partition, name))
 
     def job(self, call: Call) -> Reply:
-        partition, name, _ = self._one(call)
-        return json_reply(self._shown(partition, name))
+        partition, name, _ = self._find(call)
+        return json_reply(self._document(partition, name))
 
     def delete(self, call: Call) -> Reply:
-        partition, name, record = self._one(call)
+        partition, name, record = self._find(call)
         for vni in (*record["vnis"], *record["steps"]):
-            self._book.release(vni)
+            self._vni_table.release(vni)
         self.end_multicast(partition, name)
-        del self._book.jobs[f"{partition}/{name}"]
+        del self._vni_table.jobs[f"{partition}/{name}"]
         return json_reply({})
 
-    def asked(self, partition: str, said: dict[str, Any]) -> str | None:
-        """The job that VNIs are wanted for, if it is there and the user's."""
-        name = said.get("jobID")
+    def requested_job(self, partition: str, fields: dict[str, Any]) -> str | None:
+        """The job of a request for VNIs, or None; raises ``RequestRejected`` unless it exists and is the user's."""
+        name = fields.get("jobID")
         if name is None:
             return None
-        record = self._book.jobs.get(f"{partition}/{name}")
+        record = self._vni_table.jobs.get(f"{partition}/{name}")
         if record is None:
-            raise Refusal(404, f"Job {name} not found in partition {partition}")
-        if said.get("UID", record["uid"]) != record["uid"]:
-            raise Refusal(403, f"Job {name} does not belong to UID {said['UID']}")
+            raise RequestRejected(404, f"Job {name} not found in partition {partition}")
+        if fields.get("UID", record["uid"]) != record["uid"]:
+            raise RequestRejected(403, f"Job {name} does not belong to UID {fields['UID']}")
         return str(name)
 
     def check_limit(self, partition: str, name: str | None, more: int) -> None:
         if name is None:
             return
-        record = self._book.jobs[f"{partition}/{name}"]
+        record = self._vni_table.jobs[f"{partition}/{name}"]
         if len(record["vnis"]) + len(record["steps"]) + more > record["limit"]:
-            raise Refusal(409, f"Job {name} may not reserve more than {record['limit']} VNIs")
+            raise RequestRejected(409, f"Job {name} may not reserve more than {record['limit']} VNIs")
 
     def add_steps(self, partition: str, name: str | None, vnis: Sequence[int]) -> None:
         if name is not None:
-            record = self._book.jobs[f"{partition}/{name}"]
-            self._book.jobs[f"{partition}/{name}"] = {**record, "steps": [*record["steps"], *vnis]}
+            record = self._vni_table.jobs[f"{partition}/{name}"]
+            self._vni_table.jobs[f"{partition}/{name}"] = {**record, "steps": [*record["steps"], *vnis]}
 
-    def forget(self, partition: str, name: str | None, vni: int) -> None:
-        record = self._book.jobs.get(f"{partition}/{name}")
+    def remove_vni(self, partition: str, name: str | None, vni: int) -> None:
+        record = self._vni_table.jobs.get(f"{partition}/{name}")
         if record is not None:
-            left = {kind: [each for each in record[kind] if each != vni] for kind in ("vnis", "steps")}
-            self._book.jobs[f"{partition}/{name}"] = {**record, **left}
+            remaining = {kind: [job_vni for job_vni in record[kind] if job_vni != vni] for kind in ("vnis", "steps")}
+            self._vni_table.jobs[f"{partition}/{name}"] = {**record, **remaining}
 
-    def shown_to_steps(self, partition: str, name: str | None) -> Json:
-        """What a step has to know of its job."""
+    def fields_for_steps(self, partition: str, name: str | None) -> Json:
+        """The fields of its job that a step needs."""
         if name is None:
             return {}
-        record = self._book.jobs[f"{partition}/{name}"]
-        between = {"jobVNI": record["vnis"][0]} if record["vnis"] else {}
+        record = self._vni_table.jobs[f"{partition}/{name}"]
+        job_vni = {"jobVNI": record["vnis"][0]} if record["vnis"] else {}
         token = (record["multicast"] or {}).get("token")
-        return {**between, "trafficClasses": record["classes"], "collectivesToken": token}
+        return {**job_vni, "trafficClasses": record["classes"], "collectivesToken": token}
 
     def collectives(self, partition: str, name: str | None) -> Json:
-        multicast = (self._book.jobs.get(f"{partition}/{name}") or {}).get("multicast")
+        multicast = (self._vni_table.jobs.get(f"{partition}/{name}") or {}).get("multicast")
         if not multicast:
             return {}
         gateway = self._public_addresses.addresses.get("gateway", "https://api-gw-service-nmn.local")
@@ -135,30 +135,30 @@ class Jobs:
         }
 
     def end_multicast(self, partition: str, name: str) -> None:
-        """What the fabric manager has forgotten already is no trouble."""
-        if self._book.jobs[f"{partition}/{name}"]["multicast"]:
+        """Delete the job in the Fabric Manager; it is no error when it is deleted already."""
+        if self._vni_table.jobs[f"{partition}/{name}"]["multicast"]:
             self._mesh.ask("fabric-manager", "DELETE", f"{_COLLECTIVES}/{quote(_session(partition, name), safe='')}")
 
-    def _multicast(self, partition: str, said: dict[str, Any]) -> Json:
-        limit = said.get("mcastLimit", 0)
+    def _multicast(self, partition: str, fields: dict[str, Any]) -> Json:
+        limit = fields.get("mcastLimit", 0)
         if not limit:
             return None
-        wanted = {"jobID": _session(partition, said["jobID"]), "mcastLimit": limit}
-        reply = self._mesh.ask("fabric-manager", "POST", _COLLECTIVES, wanted)
+        body = {"jobID": _session(partition, fields["jobID"]), "mcastLimit": limit}
+        reply = self._mesh.ask("fabric-manager", "POST", _COLLECTIVES, body)
         if not reply.ok:
-            raise Refusal(502, f"The fabric manager refused multicast addresses with status {reply.status}")
-        return {"limit": limit, "nodes": said.get("mcastMinNodes", 0), "token": reply.json()["sessionToken"]}
+            raise RequestRejected(502, f"The fabric manager refused multicast addresses with status {reply.status}")
+        return {"limit": limit, "nodes": fields.get("mcastMinNodes", 0), "token": reply.json()["sessionToken"]}
 
-    def _one(self, call: Call) -> tuple[str, str, Json]:
+    def _find(self, call: Call) -> tuple[str, str, Json]:
         partition, name = call.args["partition"], call.args["job"]
-        self._book.partition(partition)
-        record = self._book.jobs.get(f"{partition}/{name}")
+        self._vni_table.partition(partition)
+        record = self._vni_table.jobs.get(f"{partition}/{name}")
         if record is None:
-            raise Refusal(404, f"Job {name} not found in partition {partition}")
+            raise RequestRejected(404, f"Job {name} not found in partition {partition}")
         return partition, name, record
 
-    def _shown(self, partition: str, name: str) -> Json:
-        record = self._book.jobs[f"{partition}/{name}"]
+    def _document(self, partition: str, name: str) -> Json:
+        record = self._vni_table.jobs[f"{partition}/{name}"]
         return {
             "jobID": name,
             "UID": record["uid"],
@@ -174,22 +174,22 @@ def _session(partition: str, job: str) -> str:
     return f"{partition}-{job}"
 
 
-def _check(said: dict[str, Any], count: int, limit: int) -> None:
+def _check(fields: dict[str, Any], count: int, limit: int) -> None:
     if count not in (0, 1):
-        raise Refusal(400, "vniCount must be 0 or 1")
+        raise RequestRejected(400, "vniCount must be 0 or 1")
     if limit < count:
-        raise Refusal(400, "vniLimit is too small")
-    if said["UID"] < 0:
-        raise Refusal(400, "UID must not be negative")
-    if said.get("mcastLimit", 0) < 0 or said.get("mcastMinNodes", 0) < 0:
-        raise Refusal(400, "mcastLimit and mcastMinNodes must not be negative")
+        raise RequestRejected(400, "vniLimit is too small")
+    if fields["UID"] < 0:
+        raise RequestRejected(400, "UID must not be negative")
+    if fields.get("mcastLimit", 0) < 0 or fields.get("mcastMinNodes", 0) < 0:
+        raise RequestRejected(400, "mcastLimit and mcastMinNodes must not be negative")
 
 
-def _classes(said: dict[str, Any]) -> dict[str, bool]:
-    for name, value in said.items():
-        if name not in CLASSES or not isinstance(value, bool):
-            raise Refusal(400, f"Invalid traffic class {name}")
-    return {**CLASSES, **said}
+def _classes(classes: dict[str, Any]) -> dict[str, bool]:
+    for name, value in classes.items():
+        if name not in DEFAULT_CLASSES or not isinstance(value, bool):
+            raise RequestRejected(400, f"Invalid traffic class {name}")
+    return {**DEFAULT_CLASSES, **classes}
 
 
 def _record(partition: str, job: str) -> Json:

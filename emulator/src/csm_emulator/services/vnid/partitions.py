@@ -1,11 +1,11 @@
-"""Partitions, and the pools inside of them."""
+"""Partitions, and the pools inside them."""
 
 from __future__ import annotations
 
 from csm_emulator.records import Json
 from csm_emulator.services.vnid.jobs import Jobs
-from csm_emulator.services.vnid.problems import Refusal, check_name, read
-from csm_emulator.services.vnid.table import Book, check_range, link, overlapping
+from csm_emulator.services.vnid.problems import RequestRejected, check_name, read_fields
+from csm_emulator.services.vnid.table import VniTable, check_range, find_overlapping, link
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -16,8 +16,8 @@ _TYPES = (NEW_EACH_TIME, ONE_PER_STEP, ONE_PER_JOB)
 
 
 class Partitions:
-    def __init__(self, book: Book, jobs: Jobs) -> None:
-        self._book = book
+    def __init__(self, vni_table: VniTable, jobs: Jobs) -> None:
+        self._vni_table = vni_table
         self._jobs = jobs
 
     def routes(self) -> list[Route]:
@@ -33,100 +33,101 @@ class Partitions:
         ]
 
     def partitions(self, _: Call) -> Reply:
-        return json_reply({"documentSelfLinks": [link(name) for name in self._book.partitions]})
+        return json_reply({"documentSelfLinks": [link(name) for name in self._vni_table.partitions]})
 
     def create(self, call: Call) -> Reply:
-        said = read(call, _PARTITION, "partitionName description vniFirst vniLast")
-        name, first, last = said["partitionName"], said["vniFirst"], said["vniLast"]
+        fields = read_fields(call, _PARTITION, "partitionName description vniFirst vniLast")
+        name, first, last = fields["partitionName"], fields["vniFirst"], fields["vniLast"]
         check_name(name, "partition name")
         check_range(first, last)
-        if name in self._book.partitions:
-            raise Refusal(409, f"Partition {name} already exists")
-        other = overlapping((first, last), self._book.partitions.items())
-        if other is not None:
-            raise Refusal(409, f"VNI range {first}-{last} overlaps partition {other}")
-        record = {"description": said["description"], "first": first, "last": last, "next": first}
-        self._book.open_partition(name, record)
-        return json_reply(_shown(name, record))
+        if name in self._vni_table.partitions:
+            raise RequestRejected(409, f"Partition {name} already exists")
+        overlapping_name = find_overlapping((first, last), self._vni_table.partitions.items())
+        if overlapping_name is not None:
+            raise RequestRejected(409, f"VNI range {first}-{last} overlaps partition {overlapping_name}")
+        record = {"description": fields["description"], "first": first, "last": last, "next": first}
+        self._vni_table.open_partition(name, record)
+        return json_reply(_document(name, record))
 
     def partition(self, call: Call) -> Reply:
         name = call.args["partition"]
-        return json_reply(_shown(name, self._book.partition(name)))
+        return json_reply(_document(name, self._vni_table.partition(name)))
 
     def delete(self, call: Call) -> Reply:
         name = call.args["partition"]
-        self._book.partition(name)
-        for job in self._book.names(self._book.jobs, name):
+        self._vni_table.partition(name)
+        for job in self._vni_table.names(self._vni_table.jobs, name):
             self._jobs.end_multicast(name, job)
-        self._book.close_partition(name)
+        self._vni_table.close_partition(name)
         return json_reply({})
 
     def pools(self, call: Call) -> Reply:
         partition = call.args["partition"]
-        self._book.partition(partition)
-        names = self._book.names(self._book.pools, partition)
+        self._vni_table.partition(partition)
+        names = self._vni_table.names(self._vni_table.pools, partition)
         return json_reply({"documentSelfLinks": [link(partition, "pools", name) for name in names]})
 
     def create_pool(self, call: Call) -> Reply:
         partition = call.args["partition"]
-        around = self._book.partition(partition)
-        said = read(call, _POOL, "name vniFirst vniLast")
-        name, first, last = said["name"], said["vniFirst"], said["vniLast"]
-        kind = said.get("poolType", NEW_EACH_TIME)
+        partition_record = self._vni_table.partition(partition)
+        fields = read_fields(call, _POOL, "name vniFirst vniLast")
+        name, first, last = fields["name"], fields["vniFirst"], fields["vniLast"]
+        kind = fields.get("poolType", NEW_EACH_TIME)
         check_name(name, "pool name")
         check_range(first, last)
         if kind not in _TYPES:
-            raise Refusal(400, f"Invalid poolType {kind!r}")
-        if not around["first"] <= first <= last <= around["last"]:
-            raise Refusal(400, f"VNI range {first}-{last} is outside partition {partition}")
-        self._check_room(partition, name, first, last)
+            raise RequestRejected(400, f"Invalid poolType {kind!r}")
+        if not partition_record["first"] <= first <= last <= partition_record["last"]:
+            raise RequestRejected(400, f"VNI range {first}-{last} is outside partition {partition}")
+        self._check_free(partition, name, first, last)
         record = {"first": first, "last": last, "type": kind}
-        self._book.pools[f"{partition}/{name}"] = record
-        return json_reply(self._shown_pool(partition, name, record))
+        self._vni_table.pools[f"{partition}/{name}"] = record
+        return json_reply(self._pool_document(partition, name, record))
 
-    def _check_room(self, partition: str, name: str, first: int, last: int) -> None:
-        known = [
-            (each, self._book.pools[f"{partition}/{each}"]) for each in self._book.names(self._book.pools, partition)
+    def _check_free(self, partition: str, name: str, first: int, last: int) -> None:
+        pools = [
+            (pool_name, self._vni_table.pools[f"{partition}/{pool_name}"])
+            for pool_name in self._vni_table.names(self._vni_table.pools, partition)
         ]
-        if any(each == name for each, _ in known):
-            raise Refusal(409, f"Pool {name} already exists")
-        other = overlapping((first, last), known)
-        if other is not None:
-            raise Refusal(409, f"VNI range {first}-{last} overlaps pool {other}")
-        if self._book.taken_between(partition, (first, last)):
-            raise Refusal(409, f"VNIs in range {first}-{last} are in use")
+        if any(pool_name == name for pool_name, _ in pools):
+            raise RequestRejected(409, f"Pool {name} already exists")
+        overlapping_name = find_overlapping((first, last), pools)
+        if overlapping_name is not None:
+            raise RequestRejected(409, f"VNI range {first}-{last} overlaps pool {overlapping_name}")
+        if self._vni_table.count_between(partition, (first, last)):
+            raise RequestRejected(409, f"VNIs in range {first}-{last} are in use")
 
     def pool(self, call: Call) -> Reply:
         partition, name, record = self._pool(call)
-        return json_reply(self._shown_pool(partition, name, record))
+        return json_reply(self._pool_document(partition, name, record))
 
     def delete_pool(self, call: Call) -> Reply:
         partition, name, record = self._pool(call)
-        if self._book.taken_between(partition, (record["first"], record["last"])):
-            raise Refusal(409, f"VNIs in pool {name} are in use")
-        del self._book.pools[f"{partition}/{name}"]
+        if self._vni_table.count_between(partition, (record["first"], record["last"])):
+            raise RequestRejected(409, f"VNIs in pool {name} are in use")
+        del self._vni_table.pools[f"{partition}/{name}"]
         return json_reply({})
 
     def _pool(self, call: Call) -> tuple[str, str, Json]:
         partition, name = call.args["partition"], call.args["pool"]
-        self._book.partition(partition)
-        record = self._book.pools.get(f"{partition}/{name}")
+        self._vni_table.partition(partition)
+        record = self._vni_table.pools.get(f"{partition}/{name}")
         if record is None:
-            raise Refusal(404, f"Pool {name} not found in partition {partition}")
+            raise RequestRejected(404, f"Pool {name} not found in partition {partition}")
         return partition, name, record
 
-    def _shown_pool(self, partition: str, name: str, record: Json) -> Json:
+    def _pool_document(self, partition: str, name: str, record: Json) -> Json:
         first, last = record["first"], record["last"]
         return {
             "name": name,
             "vniFirst": first,
             "vniLast": last,
-            "unreserved": last - first + 1 - self._book.taken_between(partition, (first, last)),
+            "unreserved": last - first + 1 - self._vni_table.count_between(partition, (first, last)),
             "poolType": record["type"],
         }
 
 
-def _shown(name: str, record: Json) -> Json:
+def _document(name: str, record: Json) -> Json:
     return {
         "partitionName": name,
         "description": record["description"],

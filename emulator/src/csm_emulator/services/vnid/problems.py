@@ -1,4 +1,4 @@
-"""What VNID says when it will not, and how it reads what it is told."""
+"""Problem documents of VNID, and validation of the fields of a body."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _KINDS = {str: "a string", int: "an integer", bool: "a boolean", dict: "an objec
 Fields = Mapping[str, type]
 
 
-class Refusal(Exception):
-    """Becomes the answer: a status and its detail."""
+class RequestRejected(Exception):
+    """The request fails with this status and detail."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -28,31 +28,31 @@ def problem(status: int, detail: str) -> Reply:
     return json_reply({"status": status, "detail": detail, "title": HTTPStatus(status).phrase}, status, PROBLEM)
 
 
-def read(call: Call, fields: Fields, required: str = "") -> dict[str, Any]:
-    """The fields that were said, each of its own type; one that is null was not said."""
+def read_fields(call: Call, fields: Fields, required: str = "") -> dict[str, Any]:
+    """The fields of the body, with their types checked; a null field counts as missing."""
     try:
         body = json.loads(call.body)
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, "The request body is not valid JSON") from error
+        raise RequestRejected(400, "The request body is not valid JSON") from error
     if not isinstance(body, dict):
-        raise Refusal(400, "The request body is not an object")
-    said = {name: body[name] for name in fields if body.get(name) is not None}
-    for name, value in said.items():
+        raise RequestRejected(400, "The request body is not an object")
+    values = {name: body[name] for name in fields if body.get(name) is not None}
+    for name, value in values.items():
         _check_type(name, value, fields[name])
-    missing = next((name for name in required.split() if name not in said), None)
+    missing = next((name for name in required.split() if name not in values), None)
     if missing:
-        raise Refusal(400, f"Missing required parameter {missing}")
-    return said
+        raise RequestRejected(400, f"Missing required parameter {missing}")
+    return values
 
 
 def check_name(name: str, what: str) -> None:
-    """A name stands in paths: it has no slash, and is not one of their steps."""
-    good = name.isprintable() and "/" not in name and name not in ("", ".", "..") and len(name) <= LONGEST_NAME
-    if not good or name != name.strip():
-        raise Refusal(400, f"Invalid {what} {name!r}")
+    """Check that a name can be a segment of a path: it has no slash, and is neither ``.`` nor ``..``."""
+    valid = name.isprintable() and "/" not in name and name not in ("", ".", "..") and len(name) <= LONGEST_NAME
+    if not valid or name != name.strip():
+        raise RequestRejected(400, f"Invalid {what} {name!r}")
 
 
 def _check_type(name: str, value: Json, kind: type) -> None:
-    # For Python a truth value is a number.
+    # In Python a boolean is an integer.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Refusal(400, f"Parameter {name} must be {_KINDS[kind]}")
+        raise RequestRejected(400, f"Parameter {name} must be {_KINDS[kind]}")

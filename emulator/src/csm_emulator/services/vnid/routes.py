@@ -1,4 +1,4 @@
-"""All of VNID, on its paths."""
+"""The routes of VNID."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from csm_emulator.services.vnid.health import Status
 from csm_emulator.services.vnid.jobs import Jobs
 from csm_emulator.services.vnid.partitions import Partitions
 from csm_emulator.services.vnid.performance import Performance
-from csm_emulator.services.vnid.problems import Refusal, problem
-from csm_emulator.services.vnid.table import Book
+from csm_emulator.services.vnid.problems import RequestRejected, problem
+from csm_emulator.services.vnid.table import VniTable
 from csm_emulator.services.vnid.vnis import Vnis
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Handler, catching
 
 
 def create_service(context: Context) -> EmulatedService:
-    book = Book(context.tables)
-    jobs = Jobs(context, book)
+    vni_table = VniTable(context.tables)
+    jobs = Jobs(context, vni_table)
     performance = Performance(context.tables)
-    rooms = (
-        Partitions(book, jobs),
-        Vnis(book, jobs, performance),
+    parts = (
+        Partitions(vni_table, jobs),
+        Vnis(vni_table, jobs, performance),
         jobs,
-        Status(context.tables, book, jobs),
+        Status(context.tables, vni_table, jobs),
         performance,
     )
-    routes = [route.through(_answering) for room in rooms for route in room.routes()]
+    routes = [route.through(_with_error_replies) for room in parts for route in room.routes()]
     return EmulatedService("vnid", [("/apis/vnid", "")], routes, not_found=_not_found, wrong_method=_wrong_method)
 
 
-def _answering(handler: Handler) -> Handler:
-    return catching(handler, Refusal, lambda _, refusal: problem(refusal.status, str(refusal)))
+def _with_error_replies(handler: Handler) -> Handler:
+    return catching(handler, RequestRejected, lambda _, refusal: problem(refusal.status, str(refusal)))
 
 
 def _not_found(call: Call) -> Reply:
@@ -40,5 +40,5 @@ def _not_found(call: Call) -> Reply:
 
 
 def _wrong_method(call: Call, allowed: Sequence[str]) -> Reply:
-    refused = problem(405, f"Method {call.method} is not allowed")
-    return Reply(refused.status, refused.body, refused.media, (("Allow", ", ".join(allowed)),))
+    reply = problem(405, f"Method {call.method} is not allowed")
+    return Reply(reply.status, reply.body, reply.media, (("Allow", ", ".join(allowed)),))

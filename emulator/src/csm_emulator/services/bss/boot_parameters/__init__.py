@@ -1,1 +1,1 @@
-"""``/bootparameters``: which kernel, initrd and parameters a node boots with."""
+"""``/bootparameters``: the kernel, initrd and parameters of nodes."""

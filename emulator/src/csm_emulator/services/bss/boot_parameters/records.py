@@ -1,4 +1,4 @@
-"""Boot parameters as they come in and go out."""
+"""Boot parameters: the schema of requests, and the records of replies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NO_CLOUD_INIT = empty(CLOUD_INIT)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A kernel or an initrd: where it is, and the parameters that come with it."""
+    """A kernel or an initrd: its path, and the kernel parameters that belong to it."""
 
     path: str = ""
     params: str = ""
@@ -58,7 +58,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class BootData:
-    """All that is known of how something boots."""
+    """The boot parameters of a node, role or tag."""
 
     params: str = ""
     kernel: Image = Image()
@@ -71,25 +71,25 @@ class BootData:
         return (self.cloud_init or NO_CLOUD_INIT)[part] or {}
 
 
-def shown(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True) -> Json:
-    """Whatever is empty is left out, but for cloud-init, which is always told."""
+def entry_record(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True) -> Json:
+    """An entry without its empty fields, but always with cloud-init."""
     fields = {
         "hosts": list(hosts),
         "params": data.params,
         "kernel": data.kernel.path,
         "initrd": data.initrd.path,
     }
-    told = {name: value for name, value in fields.items() if value}
-    return told | {"cloud-init": _shown_cloud(data.cloud_init if with_cloud else None)}
+    entry = {name: value for name, value in fields.items() if value}
+    return entry | {"cloud-init": _cloud_init_record(data.cloud_init if with_cloud else None)}
 
 
-def shown_image(image: Image, kind: str) -> Json:
-    """What is said of an image by itself."""
-    told = {"params": image.params, kind: image.path}
-    return {name: value for name, value in told.items() if value} | {"cloud-init": _shown_cloud(None)}
+def image_record(image: Image, kind: str) -> Json:
+    """The entry of an image."""
+    entry = {"params": image.params, kind: image.path}
+    return {name: value for name, value in entry.items() if value} | {"cloud-init": _cloud_init_record(None)}
 
 
-def _shown_cloud(cloud_init: Json) -> Json:
+def _cloud_init_record(cloud_init: Json) -> Json:
     cloud_init = cloud_init or NO_CLOUD_INIT
     phone = cloud_init["phone-home"]
     return {**cloud_init, "phone-home": {key: phone[key] for key in phone if phone[key] or key != "pub_key_ed25519"}}

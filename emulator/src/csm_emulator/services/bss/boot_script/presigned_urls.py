@@ -1,6 +1,6 @@
 """URLs for objects in S3 that need no credentials for a day: AWS signature version 4 in the query.
 
-The keys are the site's, made from its seed: whoever serves S3 for this machine can make them again and check.
+The keys derive from the seed of the site, so that the server of this machine's S3 can derive them too and check.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ _SLASHES = re.compile("/+")
 _NOT_IN_URLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
-class Unsigned(Exception):
-    """What the S3 library says of an address that it cannot sign."""
+class SigningError(Exception):
+    """The S3 library cannot sign the address; the text is its message."""
 
 
 @lru_cache(maxsize=512)
-def resolved(address: str, keys: Keys, moment: int) -> str:
-    """An ``s3://`` address as a URL that iPXE can fetch; any other as it is. Raises ``Unsigned``.
+def fetch_url(address: str, keys: Keys, now: int) -> str:
+    """An ``s3://`` address as a URL that iPXE can fetch; any other address unchanged. Raises ``SigningError``.
 
-    Kept because thousands of nodes that boot together get the same one.
+    Cached because thousands of nodes that boot together get the same URL.
     """
     if address[:3].lower() != "s3:" or _BAD_ESCAPE.search(address) or _NOT_IN_URLS.search(address):
         return address
     try:
-        place = urlsplit(address)
+        parts = urlsplit(address)
     except ValueError:
         return address
-    bucket, key = place.netloc.rpartition("@")[2], unquote(place.path) if place.path.startswith("/") else ""
+    bucket, key = parts.netloc.rpartition("@")[2], unquote(parts.path) if parts.path.startswith("/") else ""
     if not bucket:
         bucket, _, key = key.strip("/").partition("/")
-    return presigned(bucket, key, keys, moment)
+    return presigned(bucket, key, keys, now)
 
 
-def presigned(bucket: str, key: str, keys: Keys, moment: int) -> str:
+def presigned(bucket: str, key: str, keys: Keys, now: int) -> str:
     _check(bucket, key)
     path = sigv4.encoded_path(_SLASHES.sub("/", f"/{bucket}/{key}"))
-    return sigv4.presigned("GET", f"{ENDPOINT}{path}", keys, moment, EXPIRES)
+    return sigv4.presigned("GET", f"{ENDPOINT}{path}", keys, now, EXPIRES)
 
 
 def _check(bucket: str, key: str) -> None:
     missing = [name for name, value in (("Bucket", bucket), ("Key", key)) if not value]
     if missing:
         lines = "".join(f"- minimum field size of 1, GetObjectInput.{name}.\n" for name in missing)
-        raise Unsigned(f"InvalidParameter: {len(missing)} validation error(s) found.\n{lines}")
+        raise SigningError(f"InvalidParameter: {len(missing)} validation error(s) found.\n{lines}")

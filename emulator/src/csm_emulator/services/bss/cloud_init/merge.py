@@ -1,4 +1,4 @@
-"""How two pieces of cloud-init data become one."""
+"""Merging of cloud-init data."""
 
 from __future__ import annotations
 
@@ -6,60 +6,60 @@ from csm_emulator.records import Json
 from csm_emulator.services.bss.responses import Panic
 
 
-def patched(existing: Json, patch: Json) -> Json:
-    """A merge patch (RFC 7396); where there was nothing, the patch as it is, with its nulls."""
+def merge_patch(existing: Json, patch: Json) -> Json:
+    """Apply a merge patch (RFC 7396); without existing data the result is the patch, with its nulls."""
     if not patch:
         return existing
-    return _patched(existing, patch) if existing else patch
+    return _merge_objects(existing, patch) if existing else patch
 
 
-def _patched(document: Json, patch: Json) -> Json:
+def _merge_objects(document: Json, patch: Json) -> Json:
     if not isinstance(patch, dict):
-        # Only a patch in the place of what is no object loses its nulls.
-        return patch if isinstance(document, dict) else _pruned(patch)
+        # Only a patch that replaces something other than an object loses its nulls.
+        return patch if isinstance(document, dict) else _without_nulls(patch)
     if not isinstance(document, dict):
-        return _pruned(patch)
+        return _without_nulls(patch)
     result = dict(document)
     for key, value in patch.items():
         if value is None:
             result.pop(key, None)
         else:
-            result[key] = _pruned(value) if result.get(key) is None else _patched(result[key], value)
+            result[key] = _without_nulls(value) if result.get(key) is None else _merge_objects(result[key], value)
     return result
 
 
-def _pruned(value: Json) -> Json:
+def _without_nulls(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _pruned(inner) for key, inner in value.items() if inner is not None}
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
-        return [_pruned(inner) for inner in value]
+        return [_without_nulls(inner) for inner in value]
     return value
 
 
 def patched_cloud_init(existing: Json, patch: Json) -> Json:
-    """All of what a node told by phone is replaced when any of it is said."""
+    """The patched data; a patch of any phone-home field replaces all of them."""
     return {
-        "meta-data": patched(existing["meta-data"], patch["meta-data"]),
-        "user-data": patched(existing["user-data"], patch["user-data"]),
+        "meta-data": merge_patch(existing["meta-data"], patch["meta-data"]),
+        "user-data": merge_patch(existing["user-data"], patch["user-data"]),
         "phone-home": patch["phone-home"] if any(patch["phone-home"].values()) else existing["phone-home"],
     }
 
 
-def merged(first: Json, second: Json) -> Json:
-    """The second wins; objects are merged. The real one dies of an object that meets something else."""
+def merge(first: Json, second: Json) -> Json:
+    """Both documents merged, the second wins; raises ``Panic`` where an object meets another type, as BSS does."""
     result = dict(first)
     for key, value in second.items():
         if isinstance(first.get(key), dict):
             if not isinstance(value, dict):
                 raise Panic
-            result[key] = merged(first[key], value)
+            result[key] = merge(first[key], value)
         else:
             result[key] = value
     return result
 
 
-def looked_up(data: Json, keys: list[str]) -> Json:
-    """What stands at the end of the keys; raises ``KeyError``."""
+def lookup(data: Json, keys: list[str]) -> Json:
+    """The value at this path of keys; raises ``KeyError``."""
     for key in keys:
         if not isinstance(data, dict):
             raise KeyError(key)

@@ -1,4 +1,4 @@
-"""Ranges of VNIs as texts: ``10-10000``."""
+"""Ranges of VNIs and their texts, such as ``10-10000``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from csm_emulator.machine.fabric.port_drift import VNIS
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
-from csm_emulator.services.fabric_manager.documents import Refusal
+from csm_emulator.services.fabric_manager.documents import RequestRejected
 
-FIRST_DEALT = 1024
-"""Below are the VNIs that nodes use by default, 1 and 10; inferred from where workload managers begin."""
+FIRST_FREE = 1024
+"""The first VNI that is assigned. Nodes use 1 and 10 by default; inferred from the ranges of workload managers."""
 _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 
@@ -19,10 +19,10 @@ def parse_ranges(texts: Sequence[str]) -> Ranges:
 
 
 def _parse(text: str) -> tuple[int, int]:
-    found = _RANGE.fullmatch(text)
-    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = _RANGE.fullmatch(text)
+    first, last = (int(match[1]), int(match[2])) if match else (0, 0)
     if first not in VNIS or last not in VNIS or first > last:
-        raise Refusal(400, f"vniRanges: {text!a} is not a range within {VNIS[0]}-{VNIS[-1]}")
+        raise RequestRejected(400, f"vniRanges: {text!a} is not a range within {VNIS[0]}-{VNIS[-1]}")
     return first, last
 
 
@@ -30,10 +30,10 @@ def size(ranges: Ranges) -> int:
     return sum(last - first + 1 for first, last in ranges)
 
 
-def overlap(one: Ranges, other: Ranges) -> tuple[int, int] | None:
-    """The first VNIs that are in both."""
-    for first, last in one:
-        for begin, end in other:
+def overlap(first_ranges: Ranges, second_ranges: Ranges) -> tuple[int, int] | None:
+    """The first range of VNIs that are in both."""
+    for first, last in first_ranges:
+        for begin, end in second_ranges:
             if first <= end and begin <= last:
                 return max(first, begin), min(last, end)
     return None
@@ -43,15 +43,15 @@ def within(inner: Ranges, outer: Ranges) -> bool:
     return all(any(first <= begin and end <= last for first, last in outer) for begin, end in inner)
 
 
-def deal(count: int, taken: Iterable[tuple[int, int]]) -> Ranges:
-    """So many VNIs in a row that nobody has."""
-    start = FIRST_DEALT
-    for first, last in join_ranges(taken):
+def free_ranges(count: int, reserved: Iterable[tuple[int, int]]) -> Ranges:
+    """The first free range of ``count`` consecutive VNIs."""
+    start = FIRST_FREE
+    for first, last in join_ranges(reserved):
         if start + count <= first:
             break
         start = max(start, last + 1)
     if start + count - 1 not in VNIS:
-        raise Refusal(400, f"vniCount: no {count} VNIs in a row are free")
+        raise RequestRejected(400, f"vniCount: no {count} VNIs in a row are free")
     return ((start, start + count - 1),)
 
 

@@ -6,7 +6,7 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import ANY, STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import encoded, marshalled
-from csm_emulator.services.sls.hardware.table import HardwareTable, Refused, described
+from csm_emulator.services.sls.hardware.table import HardwareTable, InvalidHardware, record_without_times
 from csm_emulator.services.sls.names import (
     CLASSES,
     COMPTYPES,
@@ -15,8 +15,8 @@ from csm_emulator.services.sls.names import (
     UNSTORABLE_COMPTYPES,
     parent,
 )
-from csm_emulator.services.sls.postgres_jsonb import matches, texts
-from csm_emulator.services.sls.responses import done, problem, refusal
+from csm_emulator.services.sls.postgres_jsonb import matches, search_texts
+from csm_emulator.services.sls.responses import problem, short_problem, success
 from csm_emulator.transport.call import Call, Reply
 
 _POST = struct("main.postHardwareRequest", {"Xname": STRING, "Class": STRING, "ExtraProperties": ANY})
@@ -25,102 +25,102 @@ _NO_FIELD = (
     "ExtraProperties search did not include the field name. The ExtraProperties query should be of the form: "
     "extra_properties.{fieldname}={value}"
 )
-_LISTED = {"node_nics": "NodeNics", "networks": "Networks", "peers": "Peers"}
-_PLAIN = {"power_connector": "PoweredBy", "object": "Object"}
+_LIST_PROPERTIES = {"node_nics": "NodeNics", "networks": "Networks", "peers": "Peers"}
+_TEXT_PROPERTIES = {"power_connector": "PoweredBy", "object": "Object"}
 _PREFIX = "extra_properties."
 
-Wanted = dict[str, str | list[str]]
+SearchProperties = dict[str, str | list[str]]
 
 
 class Hardware:
     def __init__(self, table: HardwareTable) -> None:
         self._table = table
 
-    def everything(self, _: Call) -> Reply:
-        return marshalled([self._table.shown(xname) for xname in self._table] or None)
+    def list_all(self, _: Call) -> Reply:
+        return marshalled([self._table.record(xname) for xname in self._table] or None)
 
     def post(self, call: Call) -> Reply:
         try:
-            asked = decode(call.body, _POST)
+            body = decode(call.body, _POST)
         except Undecodable:
-            return refusal(400, "error decoding JSON")
-        xname, hardware_class = asked["Xname"], asked["Class"]
-        if refused := _refuse_name(xname) or _refuse_class(hardware_class):
-            return refused
+            return short_problem(400, "error decoding JSON")
+        xname, hardware_class = body["Xname"], body["Class"]
+        if error := _xname_problem(xname) or _class_problem(hardware_class):
+            return error
         name = normal(xname)
         if name in self._table:
-            return refusal(409, "object already exists")
+            return short_problem(409, "object already exists")
         try:
-            self._table.put(name, hardware_class, asked["ExtraProperties"])
-        except Refused:
-            return refusal(500, "error inserting object into DB")
-        return done("inserted new entry", 201)
+            self._table.put(name, hardware_class, body["ExtraProperties"])
+        except InvalidHardware:
+            return short_problem(500, "error inserting object into DB")
+        return success("inserted new entry", 201)
 
     def get(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
         if not hms_type(xname):
-            return refusal(400, "invalid xname")
+            return short_problem(400, "invalid xname")
         if xname not in self._table:
-            return refusal(404, "no such component not in DB")
-        return encoded(self._table.shown(xname))
+            return short_problem(404, "no such component not in DB")
+        return encoded(self._table.record(xname))
 
     def put(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
         if not hms_type(xname):
-            return refusal(400, "invalid xname")
+            return short_problem(400, "invalid xname")
         try:
-            asked = decode(call.body, _PUT)
+            body = decode(call.body, _PUT)
         except Undecodable:
-            return refusal(400, "unable to unmarshal JSON payload")
-        hardware_class, properties = asked["Class"], asked["ExtraProperties"]
+            return short_problem(400, "unable to unmarshal JSON payload")
+        hardware_class, properties = body["Class"], body["ExtraProperties"]
         if not hardware_class:
-            return refusal(400, "missing fields Class ")
+            return short_problem(400, "missing fields Class ")
         if not _is_class(hardware_class):
-            return refusal(400, "invalid component class")
+            return short_problem(400, "invalid component class")
         try:
             created = self._table.put(xname, hardware_class, properties)
-        except Refused:
-            return refusal(500, "DB update failed")
-        return encoded(described(xname, hardware_class, properties), 201 if created else 200)
+        except InvalidHardware:
+            return short_problem(500, "DB update failed")
+        return encoded(record_without_times(xname, hardware_class, properties), 201 if created else 200)
 
     def delete(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
         if not hms_type(xname):
-            return refusal(400, "invalid xname")
+            return short_problem(400, "invalid xname")
         if xname not in self._table:
-            return refusal(404, "no such component not in DB")
+            return short_problem(404, "no such component not in DB")
         self._table.delete(xname)
-        return done("deleted entry and its descendants")
+        return success("deleted entry and its descendants")
 
     def search(self, call: Call) -> Reply:
-        properties = _wanted_properties(call)
+        properties = _search_properties(call)
         if properties is None:
             return problem(call, 400, _NO_FIELD)
-        asked = {name: call.first(name) for name in ("xname", "parent", "type", "class")}
-        if wrong := _wrong_condition(asked):
-            return problem(call, 400, wrong)
-        if not any(asked.values()) and not properties:
+        conditions = {name: call.first(name) for name in ("xname", "parent", "type", "class")}
+        if error := _condition_error(conditions):
+            return problem(call, 400, error)
+        if not any(conditions.values()) and not properties:
             return problem(call, 400, "no conditions/properties with which to search")
-        if any("\0" in text for text in texts(properties)):
+        if any("\0" in text for text in search_texts(properties)):
             return problem(call, 500, "Failed to search hardware in DB")
-        return marshalled([self._table.shown(xname) for xname in self._found(asked, properties)] or None)
+        return marshalled([self._table.record(xname) for xname in self._matching(conditions, properties)] or None)
 
-    def _found(self, asked: dict[str, str], properties: Wanted) -> list[str]:
-        if asked["xname"]:
-            near = [asked["xname"]] if asked["xname"] in self._table else []
-        elif asked["parent"]:
-            near = self._table.children(asked["parent"])
+    def _matching(self, conditions: dict[str, str], properties: SearchProperties) -> list[str]:
+        if conditions["xname"]:
+            candidates = [conditions["xname"]] if conditions["xname"] in self._table else []
+        elif conditions["parent"]:
+            candidates = self._table.children(conditions["parent"])
         else:
-            candidates = self._table.candidates(properties)
-            near = list(self._table) if candidates is None else candidates
-        return [xname for xname in near if self._fits(xname, asked, properties)]
+            indexed = self._table.candidates(properties)
+            candidates = list(self._table) if indexed is None else indexed
+        return [xname for xname in candidates if self._matches(xname, conditions, properties)]
 
-    def _fits(self, xname: str, asked: dict[str, str], properties: Wanted) -> bool:
+    def _matches(self, xname: str, conditions: dict[str, str], properties: SearchProperties) -> bool:
         row = self._table.row(xname)
         return (
-            (not asked["class"] or row["Class"] == asked["class"])
-            and (not asked["type"] or _comptype(xname) == asked["type"])
-            and (not asked["parent"] or parent(xname) == asked["parent"])
+            (not conditions["class"] or row["Class"] == conditions["class"])
+            and (not conditions["type"] or _comptype(xname) == conditions["type"])
+            and (not conditions["parent"] or parent(xname) == conditions["parent"])
             and matches(row.get("ExtraProperties"), properties)
         )
 
@@ -129,56 +129,58 @@ def _comptype(xname: str) -> str:
     return COMPTYPES.get(hms_type(xname), "")
 
 
-def _refuse_name(xname: str) -> Reply | None:
+def _xname_problem(xname: str) -> Reply | None:
     if not xname:
-        return refusal(400, "missing required Xname field")
+        return short_problem(400, "missing required Xname field")
     if not hms_type(xname):
-        return refusal(400, "invalid Xname field")
-    return None if parent(xname) else refusal(500, "Could not determine Parent for xname")
+        return short_problem(400, "invalid Xname field")
+    return None if parent(xname) else short_problem(500, "Could not determine Parent for xname")
 
 
-def _refuse_class(hardware_class: str) -> Reply | None:
+def _class_problem(hardware_class: str) -> Reply | None:
     if not hardware_class:
-        return refusal(400, "missing required Class field")
-    return None if _is_class(hardware_class) else refusal(400, "invalid Class field")
+        return short_problem(400, "missing required Class field")
+    return None if _is_class(hardware_class) else short_problem(400, "invalid Class field")
 
 
 def _is_class(text: str) -> bool:
-    """Here in any case; only the check before storing wants the right one."""
-    return text.lower() in {each.lower() for each in CLASSES}
+    """Whether it is a class in any letter case; the check before storing requires the exact spelling."""
+    return text.lower() in {name.lower() for name in CLASSES}
 
 
-def _wanted_properties(call: Call) -> Wanted | None:
-    """None when a query names no field."""
-    wanted: Wanted = {field: call.first(name) for name, field in _PLAIN.items() if call.first(name)}
-    wanted |= {field: [call.first(name)] for name, field in _LISTED.items() if call.first(name)}
+def _search_properties(call: Call) -> SearchProperties | None:
+    """The properties to search for; None when ``extra_properties`` names no field."""
+    properties: SearchProperties = {
+        field: call.first(name) for name, field in _TEXT_PROPERTIES.items() if call.first(name)
+    }
+    properties |= {field: [call.first(name)] for name, field in _LIST_PROPERTIES.items() if call.first(name)}
     for name in dict.fromkeys(key for key, _ in call.query):
         if name in ("extra_properties", _PREFIX):
             return None
         if name.startswith(_PREFIX):
             values = call.all(name)
-            wanted[name.removeprefix(_PREFIX)] = values[0] if len(values) == 1 else values
-    return wanted
+            properties[name.removeprefix(_PREFIX)] = values[0] if len(values) == 1 else values
+    return properties
 
 
-def _wrong_condition(asked: dict[str, str]) -> str:
-    wrong_parent = _wrong_name(asked["parent"])
+def _condition_error(conditions: dict[str, str]) -> str:
+    parent_error = _name_error(conditions["parent"])
     return (
-        _wrong_name(asked["xname"])
-        or (wrong_parent and f"invalid parent: {wrong_parent}")
-        or _wrong_type(asked["type"])
-        or ("class is invalid" if asked["class"] not in ("", *CLASSES) else "")
+        _name_error(conditions["xname"])
+        or (parent_error and f"invalid parent: {parent_error}")
+        or _type_error(conditions["type"])
+        or ("class is invalid" if conditions["class"] not in ("", *CLASSES) else "")
     )
 
 
-def _wrong_name(xname: str) -> str:
+def _name_error(xname: str) -> str:
     kind = hms_type(xname)
     if xname and not kind:
         return "xname is invalid"
     return "xname type is invalid" if kind in NOT_HARDWARE else ""
 
 
-def _wrong_type(comptype: str) -> str:
+def _type_error(comptype: str) -> str:
     if comptype in UNSTORABLE_COMPTYPES:
         return "type can not be stored in SLS"
     return "type is unknown" if comptype and comptype not in KNOWN_COMPTYPES else ""

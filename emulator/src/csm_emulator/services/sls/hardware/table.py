@@ -1,4 +1,4 @@
-"""The hardware that SLS knows, and what is computed of it: parents, children, types."""
+"""The table of hardware, with computed parents, children and types."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from csm_emulator.services.sls.responses import times
 from csm_emulator.services.sls.versions import Versions
 
 _INDEXED = ("NID", "Aliases", "NodeNics", "Networks", "Peers")
-"""Properties that a search does not read every row for."""
+"""Properties with an index, so that a search does not read every row."""
 
 
-class Refused(Exception):
-    """The database, or SLS's own check before it, does not take this."""
+class InvalidHardware(Exception):
+    """The database, or SLS's own check before it, refuses the record."""
 
 
 class HardwareTable:
-    """Rows are ``{"Class", "ExtraProperties", "at"}``; the site's own have no ``at``: they came with the machine."""
+    """Rows are ``{"Class", "ExtraProperties", "at"}``; those of the site's own description have no ``at``."""
 
     def __init__(self, context: Context, versions: Versions) -> None:
         self._versions = versions
@@ -46,15 +46,15 @@ class HardwareTable:
     def children(self, xname: str) -> list[str]:
         if self._children is None:
             self._children = {}
-            for each in self._table:
-                self._children.setdefault(parent(each), set()).add(each)
+            for child in self._table:
+                self._children.setdefault(parent(child), set()).add(child)
         return sorted(self._children.get(xname, ()))
 
     def candidates(self, properties: Mapping[str, str | list[str]]) -> list[str] | None:
-        """Those among which the ones with these properties are; None for all."""
+        """Xnames that include all matches; None when none of the properties has an index."""
         for name, lookup in self._by_property.items():
-            if wanted := properties.get(name):
-                return lookup.candidates([wanted] if isinstance(wanted, str) else wanted)
+            if value := properties.get(name):
+                return lookup.candidates([value] if isinstance(value, str) else value)
         return None
 
     def _texts(self, name: str) -> Iterator[tuple[str, str]]:
@@ -65,40 +65,40 @@ class HardwareTable:
                 items = [item for item in value if isinstance(item, str)] if isinstance(value, list | dict) else []
                 yield from ((text, xname) for text in (text_of(value), *items))
 
-    def shown(self, xname: str) -> Json:
+    def record(self, xname: str) -> Json:
         row = self._table[xname]
         children = self.children(xname)
-        told = described(xname, row.get("Class", ""), row.get("ExtraProperties"))
-        extra = {"ExtraProperties": told.pop("ExtraProperties")} if "ExtraProperties" in told else {}
-        head = {"Parent": told.pop("Parent")} | ({"Children": children} if children else {})
-        return head | told | times(row.get("at", self._versions.begin)) | extra
+        record = record_without_times(xname, row.get("Class", ""), row.get("ExtraProperties"))
+        extra = {"ExtraProperties": record.pop("ExtraProperties")} if "ExtraProperties" in record else {}
+        head = {"Parent": record.pop("Parent")} | ({"Children": children} if children else {})
+        return head | record | times(row.get("at", self._versions.begin)) | extra
 
     def put(self, xname: str, hardware_class: str, properties: Json) -> bool:
-        """Whether it is new; raises ``Refused``."""
-        check(xname, hardware_class)
+        """Whether the row is new; raises ``InvalidHardware``."""
+        check_storable(xname, hardware_class)
         if has_nul(properties):
             self._versions.fail()
-            raise Refused
+            raise InvalidHardware
         created = xname not in self._table
         self._write(xname, hardware_class, properties, self._versions.change())
         return created
 
     def delete(self, xname: str) -> None:
-        """With everything below it that hangs together, each a change of its own."""
+        """Delete it and its descendants, each as a change of its own."""
         for child in self.children(xname):
             self.delete(child)
         self._versions.change()
-        self._drop(xname)
+        self._remove(xname)
 
     def replace(self, rows: Sequence[tuple[str, str, Json]]) -> None:
-        """All at once, one change; raises ``Refused`` and then changes nothing."""
+        """Replace all rows in one change; raises ``InvalidHardware`` and then changes nothing."""
         new = {xname: (hardware_class, properties) for xname, hardware_class, properties in rows}
         if len(new) != len(rows) or any(has_nul(properties) for _, properties in new.values()):
             self._versions.fail()
-            raise Refused
+            raise InvalidHardware
         at = self._versions.change()
         for xname in [xname for xname in self._table if xname not in new]:
-            self._drop(xname)
+            self._remove(xname)
         for xname, (hardware_class, properties) in new.items():
             self._write(xname, hardware_class, properties, at)
 
@@ -107,26 +107,26 @@ class HardwareTable:
         if self._children is not None:
             self._children.setdefault(parent(xname), set()).add(xname)
 
-    def _drop(self, xname: str) -> None:
+    def _remove(self, xname: str) -> None:
         del self._table[xname]
         if self._children is not None:
             self._children[parent(xname)].discard(xname)
 
 
-def check(xname: str, hardware_class: str) -> None:
-    """What SLS looks at before it stores: raises ``Refused``."""
+def check_storable(xname: str, hardware_class: str) -> None:
+    """SLS's own check before it stores; raises ``InvalidHardware``."""
     if hms_type(xname) not in COMPTYPES or hardware_class not in CLASSES:
-        raise Refused
+        raise InvalidHardware
 
 
-def described(xname: str, hardware_class: str, properties: Json) -> Json:
-    """Without what only the database knows."""
+def record_without_times(xname: str, hardware_class: str, properties: Json) -> Json:
+    """The record without its children and times, which only the database has."""
     kind = hms_type(xname)
-    told = {
+    record = {
         "Parent": parent(xname),
         "Xname": xname,
         "Type": COMPTYPES.get(kind, "INVALID"),
         "Class": hardware_class,
         "TypeString": kind or "INVALID",
     }
-    return told if properties is None else told | {"ExtraProperties": properties}
+    return record if properties is None else record | {"ExtraProperties": properties}

@@ -10,13 +10,13 @@ from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import BOOL, NUMBER, STRING, maybe, slice_of, struct
 from csm_emulator.dialects.hms.names import NODES, hms_type, normal, verified
 from csm_emulator.records import Json, Record
-from csm_emulator.services.smd import enums as vocabulary
+from csm_emulator.services.smd import enums
 from csm_emulator.services.smd.components import filters
-from csm_emulator.services.smd.components.lists import listed, only_in_query, unreadable
-from csm_emulator.services.smd.components.queries import whole
+from csm_emulator.services.smd.components.lists import components_reply, only_in_query, query_is_undecodable
+from csm_emulator.services.smd.components.queries import int64
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import DatabaseError, Refusal, answering, fits, refused
-from csm_emulator.services.smd.responses import message, nothing, problem, written
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, check_widths, error_reply, with_error_replies
+from csm_emulator.services.smd.responses import json_text_reply, message, no_content, problem
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -45,25 +45,25 @@ POST = struct(
     "sm.ComponentsPost", {"Components": slice_of(maybe(COMPONENT)), "force": BOOL}, {"Components": "ComponentArray"}
 )
 PUT = struct("sm.ComponentPut", {"component": COMPONENT, "force": BOOL})
-_WORDS: Sequence[tuple[str, str, Mapping[str, str]]] = (
-    ("Role", "role", vocabulary.ROLE),
-    ("SubRole", "subRole", vocabulary.SUB_ROLE),
-    ("NetType", "netType", vocabulary.NET_TYPE),
-    ("Arch", "arch", vocabulary.ARCH),
-    ("Class", "class", vocabulary.CLASS),
+_ENUM_FIELDS: Sequence[tuple[str, str, Mapping[str, str]]] = (
+    ("Role", "role", enums.ROLE),
+    ("SubRole", "subRole", enums.SUB_ROLE),
+    ("NetType", "netType", enums.NET_TYPE),
+    ("Arch", "arch", enums.ARCH),
+    ("Class", "class", enums.CLASS),
 )
-_REPLACED = ("State", "Flag", "Subtype", "NetType", "Arch", "Class")
-"""What force writes over."""
-_PLACES = re.compile(r"x([0-9]+)c([0-9]+)s([0-9]+)b([0-9]+)n([0-9]+)(?:v([0-9]+))?")
+_OVERWRITTEN_BY_FORCE = ("State", "Flag", "Subtype", "NetType", "Arch", "Class")
+"""The fields that ``force`` overwrites."""
+_NODE_XNAME = re.compile(r"x([0-9]+)c([0-9]+)s([0-9]+)b([0-9]+)n([0-9]+)(?:v([0-9]+))?")
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     return (
         Route("GET", f"{BASE}/{{xname}}", partial(_get, hsm)),
-        Route("PUT", f"{BASE}/{{xname}}", answering(partial(_put, hsm))),
+        Route("PUT", f"{BASE}/{{xname}}", with_error_replies(partial(_put, hsm))),
         Route("DELETE", f"{BASE}/{{xname}}", partial(_delete, hsm)),
         Route("GET", BASE, partial(_get_all, hsm)),
-        Route("POST", BASE, answering(partial(_post, hsm))),
+        Route("POST", BASE, with_error_replies(partial(_post, hsm))),
         Route("DELETE", BASE, partial(_delete_all, hsm)),
     )
 
@@ -71,27 +71,27 @@ def routes(hsm: Hsm) -> Sequence[Route]:
 def _get(hsm: Hsm, call: Call) -> Reply:
     xname = normal(call.args["xname"])
     if "\0" in xname:
-        return refused(DatabaseError())
-    if not hsm.known(xname):
+        return error_reply(DatabaseError())
+    if not hsm.has_component(xname):
         return problem(404, "no such xname.")
-    return written(hsm.components.text(xname))
+    return json_text_reply(hsm.components.text(xname))
 
 
 def _get_all(hsm: Hsm, call: Call) -> Reply:
-    if unreadable(call):
+    if query_is_undecodable(call):
         return problem(500, "failed to decode query parameters.")
     try:
-        found = filters.select(hsm, filters.in_query(call))
-    except (Refusal, DatabaseError) as error:
-        return refused(error, "bad query param: ")
-    return listed(hsm, found, only_in_query(call))
+        xnames = filters.select(hsm, filters.in_query(call))
+    except (HmsError, DatabaseError) as error:
+        return error_reply(error, "bad query param: ")
+    return components_reply(hsm, xnames, only_in_query(call))
 
 
 def _delete(hsm: Hsm, call: Call) -> Reply:
     xname = verified(call.args["xname"])
     if not xname:
         return problem(400, "invalid xname")
-    if not hsm.known(xname):
+    if not hsm.has_component(xname):
         return problem(404, "no such xname.")
     hsm.remove_component(xname)
     return message("deleted 1 entry")
@@ -104,16 +104,16 @@ def _delete_all(hsm: Hsm, _: Call) -> Reply:
 
 def _post(hsm: Hsm, call: Call) -> Reply:
     body = decode(call.body, POST)
-    given = body["Components"] or []
-    if not given or not (given[0] and given[0]["ID"]):
+    posted = body["Components"] or []
+    if not posted or not (posted[0] and posted[0]["ID"]):
         return problem(400, "Missing Components")
     try:
-        _upsert(hsm, [_checked(component) for component in given if component], force=body["force"])
-    except Misspelled as error:
+        _upsert(hsm, [_validated(component) for component in posted if component], force=body["force"])
+    except InvalidField as error:
         return problem(400, f"couldn't validate components: {error}")
     except DatabaseError as error:
-        return refused(error)
-    return nothing()
+        return error_reply(error)
+    return no_content()
 
 
 def _put(hsm: Hsm, call: Call) -> Reply:
@@ -123,64 +123,64 @@ def _put(hsm: Hsm, call: Call) -> Reply:
     if component["ID"] and normal(component["ID"]) != xname:
         return problem(400, "ID in URL and POST body do not match")
     try:
-        _upsert(hsm, [_checked({**component, "ID": xname})], force=body["force"])
-    except Misspelled as error:
+        _upsert(hsm, [_validated({**component, "ID": xname})], force=body["force"])
+    except InvalidField as error:
         return problem(400, f"couldn't validate component: {error}")
     except DatabaseError as error:
-        return refused(error)
-    return nothing()
+        return error_reply(error)
+    return no_content()
 
 
-class Misspelled(Exception):
-    """A field holds no word that HMS knows."""
+class InvalidField(Exception):
+    """A field holds no word of HMS's enumeration."""
 
 
-def _checked(given: Json) -> Record:
-    """Every word as HMS spells it."""
+def _validated(posted: Json) -> Record:
+    """The component with every enumeration in HMS's spelling; raises ``InvalidField`` or ``DatabaseError``."""
     component = {
-        **given,
-        "ID": _said("xname ID", given["ID"], verified(given["ID"])),
-        "State": _said("state", given["State"], vocabulary.spelled(vocabulary.STATE, given["State"])),
-        "Flag": _said("flag", given["Flag"], vocabulary.spelled(vocabulary.FLAG, given["Flag"] or "OK")),
+        **posted,
+        "ID": _valid_word("xname ID", posted["ID"], verified(posted["ID"])),
+        "State": _valid_word("state", posted["State"], enums.spelled(enums.STATE, posted["State"])),
+        "Flag": _valid_word("flag", posted["Flag"], enums.spelled(enums.FLAG, posted["Flag"] or "OK")),
     }
-    for field, called, table in _WORDS:
-        if given[field]:
-            component[field] = _said(called, given[field], vocabulary.spelled(table, given[field]))
+    for field, label, table in _ENUM_FIELDS:
+        if posted[field]:
+            component[field] = _valid_word(label, posted[field], enums.spelled(table, posted[field]))
     component["Type"] = hms_type(component["ID"])
-    fits((component["ID"], 63), (component["SoftwareStatus"], 32), (component["Subtype"], 64))
+    check_widths((component["ID"], 63), (component["SoftwareStatus"], 32), (component["Subtype"], 64))
     return component
 
 
-def _said(called: str, text: str, spelled: str) -> str:
+def _valid_word(label: str, text: str, spelled: str) -> str:
     if not spelled:
-        raise Misspelled(f"{called} '{text}' is invalid")
+        raise InvalidField(f"{label} '{text}' is invalid")
     return spelled
 
 
-def _upsert(hsm: Hsm, given: Sequence[Record], *, force: bool) -> None:
-    """All or none. Of those that are there already, nothing changes but what force writes over."""
-    news: dict[str, Record] = {}
+def _upsert(hsm: Hsm, components: Sequence[Record], *, force: bool) -> None:
+    """Store all or none. Existing components change only with ``force``, and only in the fields that it overwrites."""
+    new_records: dict[str, Record] = {}
     changes: list[tuple[str, Record]] = []
-    for component in given:
+    for component in components:
         xname = component["ID"]
-        if xname in news:
+        if xname in new_records:
             continue
         old = hsm.components.get(xname)
         if old is None:
-            news[xname] = _with_defaults(hsm, component)
-            changes += ((xname, change) for change in _first_changes(news[xname]))
+            new_records[xname] = _with_defaults(hsm, component)
+            changes += ((xname, change) for change in _first_changes(new_records[xname]))
         elif force and _changed(old, component):
-            news[xname] = {**old, **{field: component[field] for field in _REPLACED}}
+            new_records[xname] = {**old, **{field: component[field] for field in _OVERWRITTEN_BY_FORCE}}
             if old["State"] != component["State"]:
                 changes.append((xname, {"State": component["State"]}))
-    for record in news.values():
+    for record in new_records.values():
         hsm.put_component(record)
-    _tell(hsm, changes)
+    _notify(hsm, changes)
 
 
 def _changed(old: Record, new: Record) -> bool:
-    """An empty field is no change by itself, but is written over with the others."""
-    return any(new[field] and new[field] != old.get(field, "") for field in _REPLACED)
+    """Whether a field differs. An empty field alone is no change, but it is overwritten with the others."""
+    return any(new[field] and new[field] != old.get(field, "") for field in _OVERWRITTEN_BY_FORCE)
 
 
 def _first_changes(record: Record) -> list[Record]:
@@ -190,12 +190,12 @@ def _first_changes(record: Record) -> list[Record]:
     return [*changes, {"Role": record["Role"], "SubRole": record["SubRole"]}]
 
 
-def _tell(hsm: Hsm, changes: Sequence[tuple[str, Record]]) -> None:
-    """One notification for all that changed alike."""
-    alike: dict[tuple[tuple[str, Json], ...], list[str]] = {}
+def _notify(hsm: Hsm, changes: Sequence[tuple[str, Record]]) -> None:
+    """One notification for all components with the same change."""
+    xnames_by_change: dict[tuple[tuple[str, Json], ...], list[str]] = {}
     for xname, change in changes:
-        alike.setdefault(tuple(change.items()), []).append(xname)
-    for fields, xnames in alike.items():
+        xnames_by_change.setdefault(tuple(change.items()), []).append(xname)
+    for fields, xnames in xnames_by_change.items():
         hsm.notify(xnames, dict(fields))
 
 
@@ -204,29 +204,29 @@ def _with_defaults(hsm: Hsm, component: Record) -> Record:
     if record["Type"] in NODES and not (record["Role"] and record["NID"] is not None and record["Class"]):
         site = _site_defaults(hsm, record["ID"])
         record = {**record, **{field: site[field] for field in site if record[field] in ("", None)}}
-    nid = whole(record["NID"])
+    nid = int64(record["NID"])
     return {**record, "NID": -1 if nid is None else nid}
 
 
 def _site_defaults(hsm: Hsm, xname: str) -> Record:
-    """From SLS, else from the NodeMaps, else made up from the xname."""
+    """NID, role and class from SLS, else from the NodeMaps, else derived from the xname."""
     reply = hsm.context.mesh.ask("sls", "GET", f"/v1/hardware/{xname}")
-    known = reply.json() if reply.status == 200 else {}
-    extra = known.get("ExtraProperties") or {}
+    hardware = reply.json() if reply.status == 200 else {}
+    properties = hardware.get("ExtraProperties") or {}
     node_map = hsm.node_maps.get(xname, {})
-    by_role = extra if extra.get("Role") else node_map
+    by_role = properties if properties.get("Role") else node_map
     return {
-        "NID": extra.get("NID") or node_map.get("NID") or made_up_nid(xname),
+        "NID": properties.get("NID") or node_map.get("NID") or nid_from_xname(xname),
         "Role": by_role.get("Role") or "Compute",
         "SubRole": by_role.get("SubRole", "") if by_role.get("Role") else "",
-        "Class": known.get("Class", ""),
+        "Class": hardware.get("Class", ""),
     }
 
 
-def made_up_nid(xname: str) -> int:
-    """As SMD makes one for a node that nobody gave a NID. (components.go)"""
-    found = _PLACES.fullmatch(xname)
-    cabinet, chassis, slot, controller, node = map(int, found.groups()[:5]) if found else (0, 0, 0, 0, 0)
-    if found and found[6]:
-        node = int(found[6])
+def nid_from_xname(xname: str) -> int:
+    """The NID that SMD gives to a node that has none in SLS or the NodeMaps. (components.go)"""
+    match = _NODE_XNAME.fullmatch(xname)
+    cabinet, chassis, slot, controller, node = map(int, match.groups()[:5]) if match else (0, 0, 0, 0, 0)
+    if match and match[6]:
+        node = int(match[6])
     return (cabinet + 1) * 16384 + chassis * 2048 + slot * 32 + controller * 4 + node

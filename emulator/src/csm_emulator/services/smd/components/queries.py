@@ -1,4 +1,4 @@
-"""Components by NID, and those under others."""
+"""Queries of components by NID, and of components under a place."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.components.filters import Arguments
 from csm_emulator.services.smd.components.lists import (
     FIELDS_IN_BODY,
-    listed,
+    components_reply,
     only_in_body,
     only_in_query,
-    unreadable,
+    query_is_undecodable,
 )
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import DatabaseError, Refusal, answering, refused
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply, with_error_replies
 from csm_emulator.services.smd.hardware.numbering import lineage
-from csm_emulator.services.smd.responses import nothing, problem, written
+from csm_emulator.services.smd.responses import json_text_reply, no_content, problem
 from csm_emulator.services.smd.sql_patterns import is_pattern, like
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -36,10 +36,10 @@ _BAD_PARAMETER = "bad query param: "
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     return (
-        Route("PATCH", f"{BASE}/BulkNID", answering(partial(_patch_nids, hsm))),
+        Route("PATCH", f"{BASE}/BulkNID", with_error_replies(partial(_patch_nids, hsm))),
         Route("GET", f"{BASE}/ByNID/{{nid}}", partial(_get_by_nid, hsm)),
-        Route("POST", f"{BASE}/ByNID/Query", answering(partial(_query_by_nid, hsm))),
-        Route("POST", f"{BASE}/Query", answering(partial(_query, hsm))),
+        Route("POST", f"{BASE}/ByNID/Query", with_error_replies(partial(_query_by_nid, hsm))),
+        Route("POST", f"{BASE}/Query", with_error_replies(partial(_query, hsm))),
         Route("GET", f"{BASE}/Query/{{xname}}", partial(_query_one, hsm)),
     )
 
@@ -50,27 +50,27 @@ def _get_by_nid(hsm: Hsm, call: Call) -> Reply:
         return problem(400, filters.NOT_AN_INTEGER)
     if int(text) < 0:
         return problem(400, "An argument was out of range")
-    found = hsm.components.with_nid(int(text))
-    return written(hsm.components.text(found[0])) if found else problem(404, "no such NID.")
+    xnames = hsm.components.with_nid(int(text))
+    return json_text_reply(hsm.components.text(xnames[0])) if xnames else problem(404, "no such NID.")
 
 
 def _query_by_nid(hsm: Hsm, call: Call) -> Reply:
     ranges = decode(call.body, NIDS)["NIDRanges"]
     if not ranges:
         return problem(400, "Missing NID ranges")
-    given = decode(call.body, filters.IN_BODY)
+    arguments = decode(call.body, filters.IN_BODY)
     only = only_in_body(decode(call.body, FIELDS_IN_BODY))
     try:
-        return listed(hsm, filters.select(hsm, {**given, **_by_nid(ranges)}), only)
-    except (Refusal, DatabaseError) as error:
-        return refused(error, _BAD_PARAMETER)
+        return components_reply(hsm, filters.select(hsm, {**arguments, **_nid_arguments(ranges)}), only)
+    except (HmsError, DatabaseError) as error:
+        return error_reply(error, _BAD_PARAMETER)
 
 
-def _by_nid(ranges: Sequence[str]) -> Arguments:
+def _nid_arguments(ranges: Sequence[str]) -> Arguments:
     """``5`` and ``5-10``; of ``1-2-3`` SMD takes the first and the last."""
     pairs = [text.split("-") for text in ranges if "-" in text]
     if not all(pair[0] and pair[-1] for pair in pairs):
-        raise Refusal("Argument was not a valid NID Range")
+        raise HmsError("Argument was not a valid NID Range")
     return {
         "nid_start": [pair[0] for pair in pairs],
         "nid_end": [pair[-1] for pair in pairs],
@@ -82,47 +82,47 @@ def _query(hsm: Hsm, call: Call) -> Reply:
     xnames = decode(call.body, IDS)["ComponentIDs"]
     if not xnames:
         return problem(400, "Missing IDs")
-    given = decode(call.body, filters.IN_BODY)
+    arguments = decode(call.body, filters.IN_BODY)
     only = only_in_body(decode(call.body, FIELDS_IN_BODY))
-    return _under(hsm, xnames, given, only)
+    return _query_reply(hsm, xnames, arguments, only)
 
 
 def _query_one(hsm: Hsm, call: Call) -> Reply:
-    if unreadable(call):
+    if query_is_undecodable(call):
         return problem(500, "failed to decode query parameters.")
-    return _under(hsm, [normal(call.args["xname"])], filters.in_query(call), only_in_query(call))
+    return _query_reply(hsm, [normal(call.args["xname"])], filters.in_query(call), only_in_query(call))
 
 
-def _under(hsm: Hsm, xnames: Sequence[str], given: Arguments, only: str) -> Reply:
-    """With a type, all that lie under these; without one, these alone."""
+def _query_reply(hsm: Hsm, xnames: Sequence[str], arguments: Arguments, only: str) -> Reply:
+    """With a type filter, the components at or under these places; without one, these components alone."""
     try:
         if EVERYTHING.intersection(xnames):
-            found = filters.select(hsm, given)
+            matches = filters.select(hsm, arguments)
         else:
-            names = _storable([normal(xname) for xname in xnames])
-            found = filters.select(hsm, given, _lying_under(hsm, names) if given.get("type") else names)
-    except (Refusal, DatabaseError) as error:
-        return refused(error, _BAD_PARAMETER)
-    return listed(hsm, found, only)
+            names = _checked_names([normal(xname) for xname in xnames])
+            matches = filters.select(hsm, arguments, _places_under(hsm, names) if arguments.get("type") else names)
+    except (HmsError, DatabaseError) as error:
+        return error_reply(error, _BAD_PARAMETER)
+    return components_reply(hsm, matches, only)
 
 
-def _storable(names: Sequence[str]) -> Sequence[str]:
+def _checked_names(names: Sequence[str]) -> Sequence[str]:
     if any("\0" in name for name in names):
         raise DatabaseError
     return names
 
 
-def _lying_under(hsm: Hsm, names: Sequence[str]) -> Iterator[str]:
+def _places_under(hsm: Hsm, names: Sequence[str]) -> Iterator[str]:
     for name in names:
-        # SQL's SIMILAR TO: of its signs, only % and _ come in names that people might ask for.
+        # SQL's SIMILAR TO: of its special characters, only % and _ are supported here.
         if is_pattern(name):
-            fits = like(name).fullmatch
-            yield from (xname for xname in hsm.components if any(map(fits, lineage(xname))))
+            matches = like(name).fullmatch
+            yield from (xname for xname in hsm.components if any(map(matches, lineage(xname))))
         else:
             yield from hsm.components.under(name)
 
 
-NID_OF_EACH = struct(
+BULK_NID = struct(
     "main.componentArrayIn",
     {
         "Components": slice_of(struct("base.Component", {"ID": STRING, "NID": NUMBER})),
@@ -132,15 +132,15 @@ NID_OF_EACH = struct(
 
 
 def _patch_nids(hsm: Hsm, call: Call) -> Reply:
-    each = decode(call.body, NID_OF_EACH)["Components"]
-    if not each or not each[0]["ID"]:
+    components = decode(call.body, BULK_NID)["Components"]
+    if not components or not components[0]["ID"]:
         return problem(400, "Missing Components")
     nids: dict[str, int] = {}
-    for component in each:
+    for component in components:
         xname = normal(component["ID"])
         if xname in nids:
             continue
-        nid = whole(component["NID"])
+        nid = int64(component["NID"])
         if nid is None:
             failed = "operation 'Bulk Update NID' failed: "
             return problem(400, f"{failed}NID value missing.  Use NID < 0 to unset.")
@@ -150,13 +150,13 @@ def _patch_nids(hsm: Hsm, call: Call) -> Reply:
 
 def _set_nids(hsm: Hsm, nids: dict[str, int]) -> Reply:
     if any("\0" in xname for xname in nids):
-        return refused(DatabaseError())
+        return error_reply(DatabaseError())
     for xname, nid in nids.items():
-        if hsm.known(xname):
+        if hsm.has_component(xname):
             hsm.put_component({**hsm.components[xname], "NID": nid})
-    return nothing()
+    return no_content()
 
 
-def whole(number: Json) -> int | None:
-    """A ``json.Number`` as Go makes an int64 of it; None when it cannot."""
+def int64(number: Json) -> int | None:
+    """A ``json.Number`` as Go converts it to an int64; None when it does not fit."""
     return number if isinstance(number, int) and abs(number) < 1 << 63 else None

@@ -1,4 +1,4 @@
-"""The components that discovery has put into HSM before anybody asks."""
+"""The components of a machine that was discovered before the emulator starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.records import Json
 BOARDS = ("Chassis", "ComputeModule", "NodeEnclosure", "RouterModule", "HSNBoard")
 CONTROLLERS = ("ChassisBMC", "NodeBMC", "RouterBMC", "CabinetPDUController")
 POWER = ("CabinetPDU", "CabinetPDUOutlet", "CabinetPDUPowerConnector")
-"""What Redfish has as chassis, as managers and as power distribution; its systems are nodes. (cmd/smd/components.go)"""
+"""Types that Redfish has as chassis, managers and power distribution; its systems are nodes. (cmd/smd/components.go)"""
 
 
 def components(machine: Machine) -> Mapping[str, Json]:
@@ -29,7 +29,7 @@ def component(machine: Machine, part: Part) -> Json:
         "Enabled": True,
     }
     if part.type not in POWER:
-        # Whatever the processor: SMD calls everything but nodes so.
+        # SMD gives X86 to everything but nodes, whatever the processor is.
         record |= {"NetType": "Sling", "Arch": "X86"}
     return record | {"Class": part.hardware_class}
 

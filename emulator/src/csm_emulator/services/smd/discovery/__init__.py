@@ -1,1 +1,1 @@
-"""Discovery over Redfish, and the events that follow it."""
+"""Discovery over Redfish, Redfish events, and polling of nodes without heartbeats."""

@@ -8,8 +8,8 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRINGS, struct
 from csm_emulator.dialects.hms.names import normal
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.discovery.run import KIND, Discovering
-from csm_emulator.services.smd.responses import answer, problem
+from csm_emulator.services.smd.discovery.run import KIND, Discoverer
+from csm_emulator.services.smd.responses import json_reply, problem
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -20,11 +20,11 @@ BODY = struct("sm.DiscoverIn", {"xnames": STRINGS, "force": BOOL})
 
 
 class Discovery:
-    def __init__(self, hsm: Hsm, discovering: Discovering) -> None:
+    def __init__(self, hsm: Hsm, discoverer: Discoverer) -> None:
         self._hsm = hsm
-        self._discovering = discovering
+        self._discoverer = discoverer
         # SMD has one status and never writes it (UpsertDiscoveryStatus is an empty function).
-        updated = rfc3339(hsm.inventory.begun)
+        updated = rfc3339(hsm.inventory.discovery_time)
         self._status = {"ID": 0, "Status": "NotStarted", "LastUpdateTime": updated, "Details": {}}
 
     def start(self, call: Call) -> Reply:
@@ -40,12 +40,12 @@ class Discovery:
                 return problem(404, f"No such RedfishEndpoint: {text}")
         if not endpoints:
             return problem(404, "RedfishEndpoints collection is empty")
-        wanted = [normal(text) for text in body["xnames"] or ()] or list(endpoints)
-        self._discovering.begin(dict.fromkeys(wanted), force=body["force"])
-        return answer([{"URI": f"{STATUS}/0"}])
+        xnames = [normal(text) for text in body["xnames"] or ()] or list(endpoints)
+        self._discoverer.start(dict.fromkeys(xnames), force=body["force"])
+        return json_reply([{"URI": f"{STATUS}/0"}])
 
     def statuses(self, _: Call) -> Reply:
-        return answer([self._status])
+        return json_reply([self._status])
 
     def status(self, call: Call) -> Reply:
         text = call.args["id"]
@@ -53,13 +53,13 @@ class Discovery:
             return problem(400, "DiscoveryStatus ID not an unsigned integer")
         if int(text) >= 1 << 31:
             return problem(500, "Failed due to DB access issue.")
-        return answer(self._status) if int(text) == 0 else problem(404, "no such DiscoveryStatus ID.")
+        return json_reply(self._status) if int(text) == 0 else problem(404, "no such DiscoveryStatus ID.")
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    discovering = Discovering(hsm)
-    hsm.context.scheduler.answer(KIND, discovering.finish)
-    discovery = Discovery(hsm, discovering)
+    discoverer = Discoverer(hsm)
+    hsm.context.scheduler.answer(KIND, discoverer.finish)
+    discovery = Discovery(hsm, discoverer)
     return (
         Route("POST", DISCOVER, discovery.start),
         Route("GET", STATUS, discovery.statuses),

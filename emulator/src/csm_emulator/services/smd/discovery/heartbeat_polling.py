@@ -1,6 +1,6 @@
-"""Nodes whose heartbeat stopped are asked over Redfish whether they are off, in case the event was lost.
+"""SMD polls nodes whose heartbeat stopped over Redfish, in case the event that they went off was lost.
 
-First after 30 seconds, then every 10, until the state is another. (cmd/smd/state-change.go, doPollRFState)
+The first poll is after 30 s, the next every 10 s, until the state changes. (cmd/smd/state-change.go, doPollRFState)
 """
 
 from __future__ import annotations
@@ -13,45 +13,45 @@ from csm_emulator.services.smd.components.state_changes import set_state
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.state.tables import RecordTable
 
-FIRST, AGAIN = 30.0, 10.0
+FIRST_POLL, POLL_INTERVAL = 30.0, 10.0
 KIND = "smd.polled"
 
 
-class Polling:
-    """One timer for all of them, while there are any."""
+class HeartbeatPolling:
+    """One timer for all nodes in Standby, while there are any."""
 
-    def __init__(self, hsm: Hsm, asked: RecordTable, timer: RecordTable) -> None:
+    def __init__(self, hsm: Hsm, nodes: RecordTable, timer: RecordTable) -> None:
         self._hsm = hsm
-        self._asked = asked
-        """Node → when to ask it first."""
+        self._nodes = nodes
+        """Node → time of its first poll."""
         self._timer = timer
 
-    def note(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:
+    def on_change(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:
         if change.get("State") == "Standby":
             self._begin([xname for xname in xnames if hms_type(xname) == "Node"])
         elif "State" in change:
             for xname in xnames:
-                self._asked.pop(xname, None)
+                self._nodes.pop(xname, None)
 
     def _begin(self, xnames: Sequence[str]) -> None:
         for xname in xnames:
-            self._asked[xname] = self._hsm.context.clock.now() + FIRST
+            self._nodes[xname] = self._hsm.context.clock.now() + FIRST_POLL
         if xnames and not self._timer:
-            self._wait(FIRST)
+            self._start_timer(FIRST_POLL)
 
-    def _wait(self, seconds: float) -> None:
+    def _start_timer(self, seconds: float) -> None:
         self._timer["at"] = self._hsm.context.clock.now() + seconds
         self._hsm.context.scheduler.after(seconds, KIND)
 
     def poll(self) -> None:
         now = self._hsm.context.clock.now()
-        for xname, first in list(self._asked.items()):
-            if not self._hsm.known(xname):
-                del self._asked[xname]
-            elif first <= now and self._is_off(xname):
+        for xname, first_poll in list(self._nodes.items()):
+            if not self._hsm.has_component(xname):
+                del self._nodes[xname]
+            elif first_poll <= now and self._is_off(xname):
                 set_state(self._hsm, [xname], "Off", "OK")
-        if self._asked:
-            self._wait(AGAIN)
+        if self._nodes:
+            self._start_timer(POLL_INTERVAL)
         else:
             self._timer.clear()
 
@@ -65,6 +65,6 @@ class Polling:
 
 
 def begin(hsm: Hsm) -> None:
-    polling = Polling(hsm, hsm.context.tables.open("smd.polls"), hsm.context.tables.open("smd.polls.timer"))
+    polling = HeartbeatPolling(hsm, hsm.context.tables.open("smd.polls"), hsm.context.tables.open("smd.polls.timer"))
     hsm.context.scheduler.answer(KIND, polling.poll)
-    hsm.notices.append(polling.note)
+    hsm.change_listeners.append(polling.on_change)

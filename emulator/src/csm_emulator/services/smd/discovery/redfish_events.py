@@ -1,6 +1,6 @@
-"""How SMD hears of the machine: the Redfish events that the collector brings it. (cmd/smd/rfevent.go)
+"""Redfish events, which reach SMD through the collector, change component states. (cmd/smd/rfevent.go)
 
-A controller that is off or away sends none; what it missed meanwhile SMD learns when it discovers it again.
+A controller that is off or unreachable sends none; SMD learns of those changes when it discovers the controller again.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Part
 from csm_emulator.services.smd.components.state_changes import set_state
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.discovery.run import Discovering
+from csm_emulator.services.smd.discovery.run import Discoverer
 
 _SLOTS = ("ComputeModule", "RouterModule")
 _ON_BOARD = ("NodeBMC", "RouterBMC", "NodeEnclosure", "HSNBoard", "Node")
-_COME_UP = frozenset({"NodeBMC", "NodeEnclosure"})
-"""With a compute slot only its cards come up, its nodes wait for an order; a router slot brings everything."""
+_POWERED_WITH_COMPUTE_SLOT = frozenset({"NodeBMC", "NodeEnclosure"})
+"""Types that come on with a compute slot; its nodes wait for a command. With a router slot everything comes on."""
 
 Boards = Mapping[str, Sequence[Part]]
-"""Slot → what its controllers are asked about, themselves included."""
+"""Slot → its controllers and the parts that they manage."""
 
 
-def listen(hsm: Hsm) -> None:
+def watch_machine(hsm: Hsm) -> None:
     boards = _boards(hsm.context.machine)
-    hsm.context.machine.watch(lambda event: _hear(hsm, boards, event))
+    hsm.context.machine.watch(lambda event: _on_event(hsm, boards, event))
 
 
 def _boards(machine: Machine) -> Boards:
@@ -38,22 +38,22 @@ def _boards(machine: Machine) -> Boards:
     return boards
 
 
-def _hear(hsm: Hsm, boards: Boards, event: Event) -> None:
+def _on_event(hsm: Hsm, boards: Boards, event: Event) -> None:
     machine = hsm.context.machine
     if event.kind == "power" and machine.power.reachable(machine.controller(event.xname)):
         state = "On" if event.value == "on" else "Off"
-        _set(hsm, [event.xname, *_going_along(hsm, boards, event.xname, state)], state)
+        _set_state(hsm, [event.xname, *_affected_parts(hsm, boards, event.xname, state)], state)
     elif event.kind == "controller" and event.value == "up" and event.xname in hsm.inventory.endpoints:
-        Discovering(hsm).begin([event.xname])
+        Discoverer(hsm).start([event.xname])
 
 
-def _going_along(hsm: Hsm, boards: Boards, slot: str, state: str) -> Iterable[str]:
+def _affected_parts(hsm: Hsm, boards: Boards, slot: str, state: str) -> Iterable[str]:
     part = hsm.context.machine.part(slot)
     everything = state == "Off" or (part is not None and part.type == "RouterModule")
-    return (child.xname for child in boards.get(slot, ()) if everything or child.type in _COME_UP)
+    return (child.xname for child in boards.get(slot, ()) if everything or child.type in _POWERED_WITH_COMPUTE_SLOT)
 
 
-def _set(hsm: Hsm, xnames: Iterable[str], state: str) -> None:
-    heard = [xname for xname in xnames if not hsm.context.faults.strikes("stale-inventory", xname)]
-    if heard:
-        set_state(hsm, heard, state, "OK")
+def _set_state(hsm: Hsm, xnames: Iterable[str], state: str) -> None:
+    reported = [xname for xname in xnames if not hsm.context.faults.strikes("stale-inventory", xname)]
+    if reported:
+        set_state(hsm, reported, state, "OK")

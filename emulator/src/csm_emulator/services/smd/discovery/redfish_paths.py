@@ -1,4 +1,4 @@
-"""Where a controller keeps what it holds: paths below ``/redfish/v1``, as Cray's and HPE's controllers have them."""
+"""The Redfish paths of parts below ``/redfish/v1``, as Cray's and HPE's controllers have them."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ _ORDINAL = re.compile(r"\d+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RedfishResource:
     collection: str
     id: str
-    """``{}`` is the ordinal of the part."""
+    """``{}`` stands for the ordinal of the part."""
     kind: str
     subtype: str
 
 
-_LIQUID = {
-    "Node": Shape("Systems", "Node{}", "ComputerSystem", "Physical"),
-    "NodeBMC": Shape("Managers", "BMC", "Manager", "EnclosureManager"),
-    "ChassisBMC": Shape("Managers", "BMC", "Manager", "EnclosureManager"),
-    "RouterBMC": Shape("Managers", "BMC", "Manager", "EnclosureManager"),
-    "NodeEnclosure": Shape("Chassis", "Enclosure", "Chassis", "Enclosure"),
-    "Chassis": Shape("Chassis", "Enclosure", "Chassis", "Enclosure"),
-    "ComputeModule": Shape("Chassis", "Blade{}", "Chassis", "Blade"),
-    "RouterModule": Shape("Chassis", "Perif{}", "Chassis", "Blade"),
-    "HSNBoard": Shape("Chassis", "Enclosure", "Chassis", "Enclosure"),
+_LIQUID_COOLED_RESOURCES = {
+    "Node": RedfishResource("Systems", "Node{}", "ComputerSystem", "Physical"),
+    "NodeBMC": RedfishResource("Managers", "BMC", "Manager", "EnclosureManager"),
+    "ChassisBMC": RedfishResource("Managers", "BMC", "Manager", "EnclosureManager"),
+    "RouterBMC": RedfishResource("Managers", "BMC", "Manager", "EnclosureManager"),
+    "NodeEnclosure": RedfishResource("Chassis", "Enclosure", "Chassis", "Enclosure"),
+    "Chassis": RedfishResource("Chassis", "Enclosure", "Chassis", "Enclosure"),
+    "ComputeModule": RedfishResource("Chassis", "Blade{}", "Chassis", "Blade"),
+    "RouterModule": RedfishResource("Chassis", "Perif{}", "Chassis", "Blade"),
+    "HSNBoard": RedfishResource("Chassis", "Enclosure", "Chassis", "Enclosure"),
 }
-_RACK = {
-    **_LIQUID,
-    "Node": Shape("Systems", "1", "ComputerSystem", "Physical"),
-    "NodeBMC": Shape("Managers", "1", "Manager", "BMC"),
-    "NodeEnclosure": Shape("Chassis", "1", "Chassis", "RackMount"),
-    "RouterModule": Shape("Chassis", "Enclosure", "Chassis", "Enclosure"),
-    "HSNBoard": Shape("Chassis", "Card", "Chassis", "Card"),
-    "CabinetPDUController": Shape("Managers", "BMC", "Manager", "BMC"),
-    "CabinetPDU": Shape("PowerEquipment/RackPDUs", "1", "PowerDistribution", "RackPDU"),
-    "CabinetPDUPowerConnector": Shape("PowerEquipment/RackPDUs/1/Outlets", "AA{}", "Outlet", "Outlet"),
+_RACK_RESOURCES = {
+    **_LIQUID_COOLED_RESOURCES,
+    "Node": RedfishResource("Systems", "1", "ComputerSystem", "Physical"),
+    "NodeBMC": RedfishResource("Managers", "1", "Manager", "BMC"),
+    "NodeEnclosure": RedfishResource("Chassis", "1", "Chassis", "RackMount"),
+    "RouterModule": RedfishResource("Chassis", "Enclosure", "Chassis", "Enclosure"),
+    "HSNBoard": RedfishResource("Chassis", "Card", "Chassis", "Card"),
+    "CabinetPDUController": RedfishResource("Managers", "BMC", "Manager", "BMC"),
+    "CabinetPDU": RedfishResource("PowerEquipment/RackPDUs", "1", "PowerDistribution", "RackPDU"),
+    "CabinetPDUPowerConnector": RedfishResource("PowerEquipment/RackPDUs/1/Outlets", "AA{}", "Outlet", "Outlet"),
 }
 
 
-def shape(part: Part) -> Shape | None:
-    """None for what no controller speaks for."""
+def redfish_resource(part: Part) -> RedfishResource | None:
+    """None for a part without a controller."""
     if not part.controller:
         return None
-    return (_RACK if part.hardware_class == "River" else _LIQUID).get(part.type)
+    return (_RACK_RESOURCES if part.hardware_class == "River" else _LIQUID_COOLED_RESOURCES).get(part.type)
 
 
 def ordinal(part: Part) -> int:
-    found = _ORDINAL.search(part.xname)
-    return int(found[0]) if found else 0
+    match = _ORDINAL.search(part.xname)
+    return int(match[0]) if match else 0
 
 
 def redfish_id(part: Part) -> str:
-    found = shape(part)
-    return found.id.format(ordinal(part)) if found else ""
+    resource = redfish_resource(part)
+    return resource.id.format(ordinal(part)) if resource else ""
 
 
 def path(part: Part) -> str:
-    found = shape(part)
-    return f"{ROOT}/{found.collection}/{redfish_id(part)}" if found else ""
+    resource = redfish_resource(part)
+    return f"{ROOT}/{resource.collection}/{redfish_id(part)}" if resource else ""

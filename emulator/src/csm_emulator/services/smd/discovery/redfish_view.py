@@ -1,4 +1,4 @@
-"""What discovery reads from a controller over Redfish, as SMD stores it."""
+"""The records that SMD stores of a controller's Redfish resources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.machine.parts import Nic, NodeModel, Part
 from csm_emulator.machine.power import RESETS
 from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
 from csm_emulator.records import Json
-from csm_emulator.services.smd.discovery.redfish_paths import ROOT, path, redfish_id, shape
+from csm_emulator.services.smd.discovery.redfish_paths import ROOT, path, redfish_id, redfish_resource
 
 VERSION = "1.7.0"
 SERVICES = {
@@ -21,7 +21,7 @@ SERVICES = {
     "TaskService": "TaskService",
     "UpdateService": "UpdateService",
 }
-"""Redfish type → the name of its path."""
+"""Redfish type → last segment of its path."""
 _KINDS = {
     "Chassis": ("ComponentEndpointChassis", "RedfishChassisInfo"),
     "ComputerSystem": ("ComponentEndpointComputerSystem", "RedfishSystemInfo"),
@@ -30,18 +30,18 @@ _KINDS = {
     "Outlet": ("ComponentEndpointOutlet", "RedfishOutletInfo"),
 }
 _CHASSIS_IN_RACKS = {"GIGABYTE": "Self", "Intel Corporation": "Baseboard"}
-"""Of other makers than HPE: the chassis that has the power of a server."""
+"""Manufacturer (other than HPE) → the chassis with the power readings of a server."""
 _NIC_NAMES = {"NMN": "ManagementEthernet", "HMN": "eth0", "HSN": "HPCNet"}
 
 
-def attempt_at(moment: float) -> str:
-    """With six decimals, unlike other times."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def attempt_time(timestamp: float) -> str:
+    """The time with six decimals, unlike SMD's other times."""
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def speaks_for(part: Part) -> bool:
-    """Whether Redfish has it."""
-    return shape(part) is not None
+def in_redfish(part: Part) -> bool:
+    """Whether Redfish has a resource for the part."""
+    return redfish_resource(part) is not None
 
 
 def nic_of(context: Context, xname: str) -> Nic | None:
@@ -49,7 +49,7 @@ def nic_of(context: Context, xname: str) -> Nic | None:
 
 
 def new_endpoint(context: Context, part: Part) -> Json:
-    """As MEDS and REDS, who find the controllers, put it in; before discovery."""
+    """The endpoint as MEDS or REDS creates it, before discovery."""
     nic = nic_of(context, part.xname)
     record: dict[str, Json] = {
         "ID": part.xname,
@@ -62,7 +62,7 @@ def new_endpoint(context: Context, part: Part) -> Json:
         "Password": "",
     }
     if nic and nic.mac:
-        # MEDS writes colons and capitals, hms-discovery neither: HPE's manual shows both.
+        # MEDS writes colons and capital letters, hms-discovery neither; HPE's manual shows both.
         in_rack = part.hardware_class == "River"
         record["MACAddr"] = nic.mac.lower().replace(":", "") if in_rack else nic.mac.upper()
     if nic and nic.address:
@@ -70,10 +70,10 @@ def new_endpoint(context: Context, part: Part) -> Json:
     return {**record, "RediscoverOnUpdate": True, "DiscoveryInfo": {"LastDiscoveryStatus": "NotYetQueried"}}
 
 
-def discovered(context: Context, endpoint: Json, moment: float) -> Json:
-    """The endpoint after it was read."""
+def discovered(context: Context, endpoint: Json, now: float) -> Json:
+    """The endpoint after discovery."""
     info = {
-        "LastDiscoveryAttempt": attempt_at(moment),
+        "LastDiscoveryAttempt": attempt_time(now),
         "LastDiscoveryStatus": "DiscoverOK",
         "RedfishVersion": VERSION,
     }
@@ -88,18 +88,18 @@ def discovered(context: Context, endpoint: Json, moment: float) -> Json:
 
 
 def component_endpoint(context: Context, part: Part, fqdn: str = "") -> Json:
-    """``fqdn`` is the endpoint's own; its xname when not said."""
-    found = shape(part)
-    if found is None:
+    """``fqdn`` is that of the Redfish endpoint; by default its xname."""
+    resource = redfish_resource(part)
+    if resource is None:
         raise KeyError(part.xname)
-    kind, info_key = _KINDS[found.kind]
+    kind, info_key = _KINDS[resource.kind]
     nics = context.machine.nics(part.xname)
     endpoint = fqdn or part.controller
     record: dict[str, Json] = {
         "ID": part.xname,
         "Type": part.type,
-        "RedfishType": found.kind,
-        "RedfishSubtype": found.subtype,
+        "RedfishType": resource.kind,
+        "RedfishSubtype": resource.subtype,
     }
     if nics:
         record["MACAddr"] = nics[0].mac.lower()
@@ -113,7 +113,7 @@ def component_endpoint(context: Context, part: Part, fqdn: str = "") -> Json:
         "RedfishEndpointFQDN": endpoint,
         "RedfishURL": f"{endpoint}{path(part)}",
         "ComponentEndpointType": kind,
-        info_key: _info(context, part, found.kind),
+        info_key: _info(context, part, resource.kind),
     }
 
 
@@ -156,17 +156,20 @@ def _nic(part: Part, nic: Nic, place: int) -> Json:
 
 
 def _power_capping(part: Part) -> Mapping[str, Json]:
-    """Liquid-cooled nodes have Redfish's newer Controls, one resource each; servers in racks the older PowerControl."""
+    """Liquid-cooled nodes have Redfish's newer Controls, one resource each; rack servers the older PowerControl."""
     if part.model is None:
         return {}
     if part.hardware_class != "River":
         chassis = f"{ROOT}/Chassis/{redfish_id(part)}"
-        return {"PowerURL": f"{chassis}/Power", "Controls": [_control(chassis, each) for each in controls_of(part)]}
+        return {
+            "PowerURL": f"{chassis}/Power",
+            "Controls": [_control(chassis, control) for control in controls_of(part)],
+        }
     return _power_control(part.model, controls_of(part)[0])
 
 
 def _control(chassis: str, control: Control) -> Json:
-    """As it was when it was discovered: no cap."""
+    """The control as discovery reads it: without a power cap."""
     low, high = control.limits
     identity = control.name.replace(" ", "")
     return {
@@ -190,39 +193,39 @@ def _control(chassis: str, control: Control) -> Json:
 def _power_control(model: NodeModel, control: Control) -> Mapping[str, Json]:
     low, high = control.limits
     url = f"{ROOT}/Chassis/{_CHASSIS_IN_RACKS.get(model.board.manufacturer, '1')}/Power"
-    told: dict[str, Json] = {"@odata.id": f"{url}#/PowerControl/0", "MemberId": "0"}
+    power_control: dict[str, Json] = {"@odata.id": f"{url}#/PowerControl/0", "MemberId": "0"}
     if control.name != NODE_LIMIT:
-        told["Name"] = control.name
+        power_control["Name"] = control.name
     if high:
-        told["PowerCapacityWatts"] = high
+        power_control["PowerCapacityWatts"] = high
     if any(fitting.fru.kind == "NodeAccel" for fitting in model.fittings):
-        # Apollo 6500: a service of its own, with limits and another address to set them.
+        # Apollo 6500 has a separate service for limits, with another URL to set them.
         url = f"{url}/AccPowerService/PowerLimit"
         target = f"{url}/Actions/HpeServerAccPowerLimit.ConfigurePowerLimit"
         limits = {"PowerLimit": {"Min": low, "Max": high}, "PowerRegulationEnabled": True}
-        told["Name"] = "PowerLimit Resource for AccPowerService"
-        told["OEM"] = {"HPE": {**limits, "Status": "OK", "Target": target}}
-    return {"PowerURL": url, "PowerControl": [told]}
+        power_control["Name"] = "PowerLimit Resource for AccPowerService"
+        power_control["OEM"] = {"HPE": {**limits, "Status": "OK", "Target": target}}
+    return {"PowerURL": url, "PowerControl": [power_control]}
 
 
 def service_endpoint(context: Context, service: str, xname: str, fqdn: str = "") -> Json:
-    where = f"{ROOT}/{SERVICES[service]}"
+    service_path = f"{ROOT}/{SERVICES[service]}"
     return {
         "RedfishEndpointID": xname,
         "RedfishType": service,
         "UUID": context.random.uuid("redfish", xname),
-        "OdataID": where,
+        "OdataID": service_path,
         "RedfishEndpointFQDN": fqdn or xname,
-        "RedfishURL": f"{fqdn or xname}{where}",
-        "ServiceInfo": _service_info(service, where),
+        "RedfishURL": f"{fqdn or xname}{service_path}",
+        "ServiceInfo": _service_info(service, service_path),
     }
 
 
-def _service_info(service: str, where: str) -> Json:
+def _service_info(service: str, service_path: str) -> Json:
     members = {"AccountService": "Accounts", "SessionService": "Sessions", "EventService": "Subscriptions"}
     info: dict[str, Json] = {
         "@odata.context": f"{ROOT}/$metadata#{service}.{service}",
-        "@odata.id": where,
+        "@odata.id": service_path,
         "@odata.type": f"#{service}.v1_0_0.{service}",
         "Id": service,
         "Name": service,
@@ -230,8 +233,8 @@ def _service_info(service: str, where: str) -> Json:
         "ServiceEnabled": True,
     }
     if service in members:
-        info[members[service]] = {"@odata.id": f"{where}/{members[service]}"}
+        info[members[service]] = {"@odata.id": f"{service_path}/{members[service]}"}
     if service == "UpdateService":
-        info["FirmwareInventory"] = {"@odata.id": f"{where}/FirmwareInventory"}
-        info["Actions"] = {"#UpdateService.SimpleUpdate": {"target": f"{where}/Actions/SimpleUpdate"}}
+        info["FirmwareInventory"] = {"@odata.id": f"{service_path}/FirmwareInventory"}
+        info["Actions"] = {"#UpdateService.SimpleUpdate": {"target": f"{service_path}/Actions/SimpleUpdate"}}
     return info

@@ -1,4 +1,4 @@
-"""Discovery: reading a controller over Redfish, which takes a while, and storing what it says."""
+"""Discovery: read a controller over Redfish, which takes some seconds, and store its data."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from csm_emulator.services.smd.interfaces import seed_data as interface_seeds
 from csm_emulator.state.clock import rfc3339
 
 STARTED, OK, UNREACHABLE = "DiscoveryStarted", "DiscoverOK", "HTTPsGetFailed"
-SPAN = (3.0, 12.0)
-"""How long a controller takes to answer all that it is asked, in seconds."""
+DURATION = (3.0, 12.0)
+"""Shortest and longest time in seconds that the reading of a controller takes."""
 TIMEOUT = 20.0
-"""After which SMD gives up on one that does not answer: an HTTP timeout, tried again. (pkg/redfish rfclient.go)"""
+"""Seconds after which SMD gives up on a silent controller: an HTTP timeout and a retry. (pkg/redfish rfclient.go)"""
 KIND = "smd.discovered"
 
 
-class Discovering:
+class Discoverer:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
         self._endpoints = hsm.inventory.endpoints
 
-    def begin(self, xnames: Iterable[str], *, force: bool = False) -> None:
-        """Of those that are enabled and, unless forced, not being read already."""
+    def start(self, xnames: Iterable[str], *, force: bool = False) -> None:
+        """Start the discovery of enabled endpoints; without ``force`` not of those whose discovery is running."""
         context = self._hsm.context
         for xname in xnames:
             endpoint = self._endpoints[xname]
@@ -35,14 +35,16 @@ class Discovering:
             if not endpoint["Enabled"] or (busy and not force):
                 continue
             self._mark(endpoint, STARTED)
-            there = context.machine.power.reachable(xname)
-            span = context.random.between(*SPAN, "discovery", xname, context.clock.now()) if there else TIMEOUT
-            context.scheduler.after(span, KIND, xname)
+            reachable = context.machine.power.reachable(xname)
+            duration = (
+                context.random.between(*DURATION, "discovery", xname, context.clock.now()) if reachable else TIMEOUT
+            )
+            context.scheduler.after(duration, KIND, xname)
 
     def _mark(self, endpoint: Json, status: str) -> None:
         info = {
             **endpoint["DiscoveryInfo"],
-            "LastDiscoveryAttempt": redfish_view.attempt_at(self._hsm.context.clock.now()),
+            "LastDiscoveryAttempt": redfish_view.attempt_time(self._hsm.context.clock.now()),
             "LastDiscoveryStatus": status,
         }
         order = ("LastDiscoveryAttempt", "LastDiscoveryStatus", "RedfishVersion")
@@ -50,7 +52,7 @@ class Discovering:
         self._endpoints[endpoint["ID"]] = {**endpoint, "DiscoveryInfo": ordered}
 
     def finish(self, xname: str) -> None:
-        """The controller has told everything, or nothing."""
+        """Store the result of a discovery: the data of the controller, or that it was unreachable."""
         endpoint = self._endpoints.get(xname)
         if endpoint is None or endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] != STARTED:
             return
@@ -58,12 +60,12 @@ class Discovering:
             self._mark(endpoint, UNREACHABLE)
             return
         self._endpoints[xname] = redfish_view.discovered(self._hsm.context, endpoint, self._hsm.context.clock.now())
-        self._learn(endpoint)
+        self._store(endpoint)
 
-    def _learn(self, endpoint: Json) -> None:
+    def _store(self, endpoint: Json) -> None:
         machine = self._hsm.context.machine
         parts = [
-            part for part in machine.parts() if part.controller == endpoint["ID"] and redfish_view.speaks_for(part)
+            part for part in machine.parts() if part.controller == endpoint["ID"] and redfish_view.in_redfish(part)
         ]
         fresh = [part for part in parts if not self._hsm.context.faults.present("stale-inventory", part.xname)]
         inventory = self._hsm.inventory
@@ -75,15 +77,15 @@ class Discovering:
             inventory.service_endpoints[f"{service} {endpoint['ID']}"] = redfish_view.service_endpoint(
                 self._hsm.context, service, endpoint["ID"], endpoint["FQDN"]
             )
-        self._learn_hardware(fresh)
-        self._learn_interfaces(fresh)
-        self._learn_components(fresh)
+        self._store_hardware(fresh)
+        self._store_interfaces(fresh)
+        self._store_components(fresh)
 
-    def _learn_hardware(self, parts: Sequence[Part]) -> None:
-        store(self._hsm.inventory, list(self._hsm.inventory.control(parts)), self._hsm.context.clock.now())
+    def _store_hardware(self, parts: Sequence[Part]) -> None:
+        store(self._hsm.inventory, list(self._hsm.inventory.places_and_frus(parts)), self._hsm.context.clock.now())
 
-    def _learn_interfaces(self, parts: Sequence[Part]) -> None:
-        """New ones, which have no address yet unless it is the endpoint's own; of old ones only whose they are."""
+    def _store_interfaces(self, parts: Sequence[Part]) -> None:
+        """New interfaces have no address, except the endpoint's own; existing ones change only their component."""
         inventory, context = self._hsm.inventory, self._hsm.context
         now = rfc3339(context.clock.now())
         for part in parts:
@@ -93,9 +95,9 @@ class Discovering:
                 if old is None:
                     old = new if part.xname == part.controller else {**new, "IPAddresses": []}
                 inventory.interfaces[new["ID"]] = {**old, "ComponentID": new["ComponentID"], "Type": new["Type"]}
-        inventory.owners.forget()
+        inventory.owners.clear()
 
-    def _learn_components(self, parts: Sequence[Part]) -> None:
+    def _store_components(self, parts: Sequence[Part]) -> None:
         changed: dict[str, list[str]] = {}
         for part in parts:
             old = self._hsm.components.get(part.xname)

@@ -1,1 +1,1 @@
-"""Redfish endpoints, their components and services."""
+"""``/Inventory/RedfishEndpoints``, and the components and services of Redfish endpoints."""

@@ -1,4 +1,4 @@
-"""``/Inventory/ComponentEndpoints``: what Redfish endpoints hold, by the xnames of components."""
+"""``/Inventory/ComponentEndpoints``: the components of Redfish endpoints, by xname."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.endpoints.deletion import empty_components
 from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.hardware.records import quick_kind
-from csm_emulator.services.smd.query_parameters import BadValue, Wanted, alphanumeric, positive, values
-from csm_emulator.services.smd.responses import answer, message, problem
+from csm_emulator.services.smd.query_parameters import InvalidValue, ValueFilter, alphanumeric, lookup_values, values
+from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -19,7 +19,7 @@ BASE = "/hsm/v2/Inventory/ComponentEndpoints"
 _FILTERS = (
     ("id", "ID", verified, "Argument was not a valid xname ID"),
     ("redfish_ep", "RedfishEndpointID", verified, "Argument was not a valid xname ID"),
-    # The query names the type, the database looks at the subtype.
+    # The parameter is called redfish_type, but the database compares the subtype.
     ("redfish_type", "RedfishSubtype", alphanumeric, "Argument was not a valid Redfish type"),
     ("type", "Type", lambda text: spelled(TYPE, text), "Argument was not a valid HMS Type"),
 )
@@ -32,38 +32,40 @@ class ComponentEndpoints:
 
     def list(self, call: Call) -> Reply:
         tests = []
-        for name, key, check, wrong in _FILTERS:
+        for name, key, check, error in _FILTERS:
             try:
-                tests.append((key, Wanted(values(call, name), check)))
-            except BadValue:
-                return problem(400, f"bad query param: {wrong}")
-        # Names and types are told by the key; records are made when they are read.
-        (_, named), (_, typed) = tests[0], tests[3]
-        xnames = (xname for xname in self._candidates(call) if named(xname) and typed(quick_kind(xname)))
+                tests.append((key, ValueFilter(values(call, name), check)))
+            except InvalidValue:
+                return problem(400, f"bad query param: {error}")
+        # Id and type follow from the key; a record is computed when it is read.
+        (_, matches_id), (_, matches_type) = tests[0], tests[3]
+        xnames = (xname for xname in self._candidates(call) if matches_id(xname) and matches_type(quick_kind(xname)))
         endpoints: dict[str, Json] = {}
-        found = (self._joined(self._table[xname], endpoints) for xname in xnames)
-        return answer({"ComponentEndpoints": [each for each in found if all(test(each[key]) for key, test in tests)]})
+        records = (self._joined(self._table[xname], endpoints) for xname in xnames)
+        return json_reply(
+            {"ComponentEndpoints": [record for record in records if all(test(record[key]) for key, test in tests)]}
+        )
 
     def _candidates(self, call: Call) -> Iterable[str]:
-        """Those among which the wanted ones are."""
-        if named := positive(values(call, "id")):
-            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._table]
-        holders = positive(values(call, "redfish_ep"))
-        return self._hsm.inventory.by_endpoint.candidates(map(verified, holders)) if holders else self._table
+        """Xnames that include all matches."""
+        if xnames := lookup_values(values(call, "id")):
+            return [xname for xname in dict.fromkeys(map(verified, xnames)) if xname in self._table]
+        endpoints = lookup_values(values(call, "redfish_ep"))
+        return self._hsm.inventory.by_endpoint.candidates(map(verified, endpoints)) if endpoints else self._table
 
     def read(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
         if not xname:
             return problem(400, "Argument was not a valid xname ID")
-        found = self._table.get(xname)
-        return answer(self._joined(found, {})) if found else problem(404, "no such xname.")
+        record = self._table.get(xname)
+        return json_reply(self._joined(record, {})) if record else problem(404, "no such xname.")
 
-    def _joined(self, record: Json, seen: dict[str, Json]) -> Json:
-        """With what the Redfish endpoint says now of itself."""
+    def _joined(self, record: Json, endpoints: dict[str, Json]) -> Json:
+        """The record with the current name and switch of its Redfish endpoint."""
         name = record["RedfishEndpointID"]
-        endpoint = seen.get(name)
+        endpoint = endpoints.get(name)
         if endpoint is None:
-            endpoint = seen[name] = self._hsm.inventory.endpoints[name]
+            endpoint = endpoints[name] = self._hsm.inventory.endpoints[name]
         fqdn = endpoint["FQDN"]
         if record["RedfishEndpointFQDN"] == fqdn and record["Enabled"] == endpoint["Enabled"]:
             return record

@@ -1,25 +1,25 @@
-"""When an endpoint goes, so does what was known through it: components are Empty, their FRUs were removed."""
+"""After the deletion of an endpoint its components are Empty, and their hardware is removed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.hardware.records import note, within
+from csm_emulator.services.smd.hardware.records import add_history_event, within
 
 
 def empty_children(hsm: Hsm, endpoints: Iterable[str]) -> None:
-    """Of Redfish endpoints."""
-    emptied = empty_components(hsm, hsm.inventory.held_by(endpoints))
+    """Empty the components of these Redfish endpoints, and remove the hardware inside them."""
+    emptied = empty_components(hsm, hsm.inventory.components_of(endpoints))
     inventory = hsm.inventory
     for xname in within(inventory, emptied):
         fru = inventory.hardware.pop(xname)["PopulatedFRU"]
         if fru:
-            note(inventory, xname, fru, "Removed", hsm.context.clock.now())
+            add_history_event(inventory, xname, fru, "Removed", hsm.context.clock.now())
 
 
 def empty_components(hsm: Hsm, xnames: Iterable[str]) -> list[str]:
-    """Those that were not empty already; everybody who subscribed is told."""
+    """Returns the components that were not empty before; subscribers are notified of them."""
     emptied = []
     for xname in xnames:
         record = hsm.components.get(xname)

@@ -1,4 +1,4 @@
-"""``/Inventory/RedfishEndpoints``: the controllers that discovery reads."""
+"""``/Inventory/RedfishEndpoints``: the controllers that SMD discovers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.machine.lookup import Lookup
 from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.discovery.run import Discovering
+from csm_emulator.services.smd.discovery.run import Discoverer
 from csm_emulator.services.smd.endpoints.deletion import empty_children
-from csm_emulator.services.smd.endpoints.seed_data import of_endpoints
-from csm_emulator.services.smd.endpoints.validation import FIELDS, WIDTHS, described, patched
+from csm_emulator.services.smd.endpoints.seed_data import service_keys_of
+from csm_emulator.services.smd.endpoints.validation import FIELDS, WIDTHS, patched, validated
 from csm_emulator.services.smd.enums import TYPE, spelled
-from csm_emulator.services.smd.errors import DatabaseError, fits, with_body
-from csm_emulator.services.smd.query_parameters import BadValue, Wanted, positive, values
-from csm_emulator.services.smd.responses import all_created, answer, message, problem
+from csm_emulator.services.smd.errors import DatabaseError, check_widths, with_body
+from csm_emulator.services.smd.query_parameters import InvalidValue, ValueFilter, lookup_values, values
+from csm_emulator.services.smd.responses import all_created, json_reply, message, problem
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -34,7 +34,7 @@ POSTED = struct(
 PATCH = struct(
     "sm.RedfishEndpointPatch", {name: kind if name in _SWITCHES else maybe(STRING) for name, kind in RAW_FIELDS.items()}
 )
-_NONE_SAID = dict.fromkeys(texts(" ".join(name for name in FIELDS if name not in _SWITCHES)), "") | dict.fromkeys(
+_DEFAULTS = dict.fromkeys(texts(" ".join(name for name in FIELDS if name not in _SWITCHES)), "") | dict.fromkeys(
     _SWITCHES
 )
 _CONFLICT = "operation would conflict with an existing resource that has the same FQDN"
@@ -49,65 +49,65 @@ _FILTERS = (
 
 
 class RedfishEndpoints:
-    def __init__(self, hsm: Hsm, discovering: Discovering) -> None:
+    def __init__(self, hsm: Hsm, discoverer: Discoverer) -> None:
         self._hsm = hsm
         self._table = hsm.inventory.endpoints
-        self._discovering = discovering
+        self._discoverer = discoverer
         self._lookups = {
-            name: Lookup(self._table, partial(_pairs, self._table.seed, key))
+            name: Lookup(self._table, partial(_indexed_values, self._table.seed, key))
             for name, key, check, _ in _FILTERS
             if check is None
         }
 
     def list(self, call: Call) -> Reply:
         tests = []
-        for name, key, check, wrong in _FILTERS:
+        for name, key, check, error in _FILTERS:
             try:
-                tests.append((key, Wanted(values(call, name), check)))
-            except BadValue:
-                return problem(400, f"bad query param: {wrong}")
-        status = Wanted(values(call, "laststatus"))
-        found = [
+                tests.append((key, ValueFilter(values(call, name), check)))
+            except InvalidValue:
+                return problem(400, f"bad query param: {error}")
+        status = ValueFilter(values(call, "laststatus"))
+        records = [
             record
             for record in map(self._table.__getitem__, self._candidates(call))
             if all(test(record.get(key, "")) for key, test in tests)
             and status(record["DiscoveryInfo"]["LastDiscoveryStatus"])
         ]
-        return answer({"RedfishEndpoints": found})
+        return json_reply({"RedfishEndpoints": records})
 
     def _candidates(self, call: Call) -> Iterable[str]:
-        """Those among which the wanted ones are."""
-        if named := positive(values(call, "id")):
-            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._table]
+        """Xnames that include all matches."""
+        if xnames := lookup_values(values(call, "id")):
+            return [xname for xname in dict.fromkeys(map(verified, xnames)) if xname in self._table]
         for name, lookup in self._lookups.items():
-            if wanted := positive(values(call, name)):
-                return lookup.candidates(wanted)
+            if filter_values := lookup_values(values(call, name)):
+                return lookup.candidates(filter_values)
         return self._table
 
     def query(self, call: Call) -> Reply:
         if call.args["xname"] not in ("all", "s0"):
             return problem(400, "not yet implemented")
-        return answer({"RedfishEndpoints": list(self._table.values())})
+        return json_reply({"RedfishEndpoints": list(self._table.values())})
 
     def read(self, call: Call) -> Reply:
-        found = self._table.get(normal(call.args["xname"]))
-        return answer(found) if found else problem(404, "no such xname.")
+        record = self._table.get(normal(call.args["xname"]))
+        return json_reply(record) if record else problem(404, "no such xname.")
 
     def create(self, call: Call, body: Json) -> Reply:
         one = {name: body[name] for name in RAW_FIELDS}
         single = mentions(call.body, RAW)
         raws = (
-            [{name: _NONE_SAID[name] if one[name] is None else one[name] for name in one}]
+            [{name: _DEFAULTS[name] if one[name] is None else one[name] for name in one}]
             if single
             else body["RedfishEndpoints"]
         )
         new = []
-        for place, raw in enumerate(raws or ()):
+        for index, raw in enumerate(raws or ()):
             try:
-                new.append(described(raw))
-            except ValueError as wrong:
-                where = "" if single else f" at idx {place}"
-                return problem(400, f"couldn't validate endpoint data{where}: {wrong}")
+                new.append(validated(raw))
+            except ValueError as error:
+                position = "" if single else f" at idx {index}"
+                return problem(400, f"couldn't validate endpoint data{position}: {error}")
         return self._insert(new)
 
     def _insert(self, new: Sequence[Json]) -> Reply:
@@ -115,15 +115,15 @@ class RedfishEndpoints:
         names = [record["FQDN"] for record in records.values()]
         try:
             for record in records.values():
-                fits(*((record.get(name, ""), width) for name, width in WIDTHS))
+                check_widths(*((record.get(name, ""), width) for name, width in WIDTHS))
         except DatabaseError:
             return problem(500, "operation 'POST' failed during store. ")
-        taken = any(xname in self._table or self._same_fqdn(record) for xname, record in records.items())
-        if taken or len(set(names)) != len(names):
+        conflict = any(xname in self._table or self._same_fqdn(record) for xname, record in records.items())
+        if conflict or len(set(names)) != len(names):
             return problem(409, f"{_CONFLICT} or xname ID.")
         for record in new:
             self._table.setdefault(record["ID"], records[record["ID"]])
-        self._discovering.begin([xname for xname in records if records[xname]["RediscoverOnUpdate"]])
+        self._discoverer.start([xname for xname in records if records[xname]["RediscoverOnUpdate"]])
         return all_created(BASE, [f"{BASE}/{record['ID']}" for record in new])
 
     def put(self, call: Call, body: Json) -> Reply:
@@ -132,9 +132,9 @@ class RedfishEndpoints:
             return problem(400, "xname in URL and PUT body do not match")
         raw = {**body, "ID": body["ID"] or xname}
         try:
-            record = described(raw)
-        except ValueError as wrong:
-            return problem(400, f"couldn't validate endpoint data: {wrong}")
+            record = validated(raw)
+        except ValueError as error:
+            return problem(400, f"couldn't validate endpoint data: {error}")
         old = self._table.get(record["ID"])
         if old is None:
             return problem(404, f"No such entry: {raw['ID']}")
@@ -153,31 +153,31 @@ class RedfishEndpoints:
             return problem(500, "operation 'PATCH' failed during store")
         if record is None:
             self._rediscover(old)
-            return answer(old)
+            return json_reply(old)
         return self._update(old, record, "PATCH")
 
     def _update(self, old: Json, record: Json, method: str) -> Reply:
         try:
-            fits(*((record.get(name, ""), width) for name, width in WIDTHS))
+            check_widths(*((record.get(name, ""), width) for name, width in WIDTHS))
         except DatabaseError:
             return problem(500, f"operation '{method}' failed during store")
         if self._same_fqdn(record):
             return problem(409, _CONFLICT)
         if not record["Enabled"]:
             empty_children(self._hsm, [record["ID"]])
-        stored = {**record, "DiscoveryInfo": old["DiscoveryInfo"]}
-        self._table[record["ID"]] = stored
-        self._rediscover(stored)
-        return answer(stored)
+        updated = {**record, "DiscoveryInfo": old["DiscoveryInfo"]}
+        self._table[record["ID"]] = updated
+        self._rediscover(updated)
+        return json_reply(updated)
 
     def _same_fqdn(self, record: Json) -> bool:
-        """Whether another one has this name already."""
-        others = map(self._table.__getitem__, self._lookups["fqdn"].candidates([record["FQDN"]]))
-        return any(other["FQDN"] == record["FQDN"] and other["ID"] != record["ID"] for other in others)
+        """Whether another endpoint has this FQDN."""
+        candidates = map(self._table.__getitem__, self._lookups["fqdn"].candidates([record["FQDN"]]))
+        return any(candidate["FQDN"] == record["FQDN"] and candidate["ID"] != record["ID"] for candidate in candidates)
 
     def _rediscover(self, record: Json) -> None:
         if record["RediscoverOnUpdate"]:
-            self._discovering.begin([record["ID"]])
+            self._discoverer.start([record["ID"]])
 
     def delete(self, call: Call) -> Reply:
         text = call.args["xname"]
@@ -199,25 +199,25 @@ class RedfishEndpoints:
         return message(f"deleted {len(xnames)} entries")
 
     def _remove(self, xnames: Sequence[str]) -> None:
-        """With all that was known through them; the components stay, and are empty."""
+        """Remove the endpoints with their component and service endpoints; the components stay, as Empty."""
         empty_children(self._hsm, xnames)
         inventory = self._hsm.inventory
-        for xname in inventory.held_by(xnames):
+        for xname in inventory.components_of(xnames):
             del inventory.component_endpoints[xname]
-        gone = set(xnames)
+        removed = set(xnames)
         services = inventory.service_endpoints
-        for key in [key for key in of_endpoints(services, xnames) if key.partition(" ")[2] in gone]:
+        for key in [key for key in service_keys_of(services, xnames) if key.partition(" ")[2] in removed]:
             del services[key]
         for xname in xnames:
             del self._table[xname]
 
 
-def _pairs(records: Mapping[str, Json], key: str) -> Iterator[tuple[str, str]]:
+def _indexed_values(records: Mapping[str, Json], key: str) -> Iterator[tuple[str, str]]:
     return ((record.get(key, ""), xname) for xname, record in records.items())
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    endpoints = RedfishEndpoints(hsm, Discovering(hsm))
+    endpoints = RedfishEndpoints(hsm, Discoverer(hsm))
     one = f"{BASE}/{{xname}}"
     return (
         Route("GET", one, endpoints.read),

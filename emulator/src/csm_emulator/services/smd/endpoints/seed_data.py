@@ -1,4 +1,4 @@
-"""The Redfish endpoints of a discovered machine, what they hold, and the services they offer."""
+"""The Redfish endpoints of a discovered machine, with their components and services."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from csm_emulator.services.smd.discovery import redfish_view
 from csm_emulator.state.tables import RecordTable
 
 
-class _PartSeeds(Mapping[str, Json]):
-    """A record for each of some parts, made when it is asked for."""
+class _RecordByPart(Mapping[str, Json]):
+    """A record for each of the parts, computed when it is read."""
 
     def __init__(self, parts: Iterable[Part], record: Callable[[Part], Json]) -> None:
         self._parts = {part.xname: part for part in parts}
@@ -33,30 +33,30 @@ class _PartSeeds(Mapping[str, Json]):
         return len(self._parts)
 
 
-def redfish_seeds(context: Context, begun: float) -> Mapping[str, Json]:
+def redfish_seeds(context: Context, discovery_time: float) -> Mapping[str, Json]:
     def discovered(part: Part) -> Json:
-        return redfish_view.discovered(context, redfish_view.new_endpoint(context, part), begun)
+        return redfish_view.discovered(context, redfish_view.new_endpoint(context, part), discovery_time)
 
-    return _PartSeeds((part for part in context.machine.parts() if part.type in CONTROLLERS), discovered)
+    return _RecordByPart((part for part in context.machine.parts() if part.type in CONTROLLERS), discovered)
 
 
 def component_seeds(context: Context) -> Mapping[str, Json]:
-    speaking = (part for part in context.machine.parts() if redfish_view.speaks_for(part))
-    return _PartSeeds(speaking, partial(redfish_view.component_endpoint, context))
+    parts = (part for part in context.machine.parts() if redfish_view.in_redfish(part))
+    return _RecordByPart(parts, partial(redfish_view.component_endpoint, context))
 
 
 def service_keys(xnames: Iterable[str]) -> Iterator[str]:
-    """Under which the services of these endpoints stand."""
+    """The keys of the services of these endpoints."""
     return (f"{service} {xname}" for xname in xnames for service in redfish_view.SERVICES)
 
 
-def of_endpoints(services: RecordTable, xnames: Iterable[str]) -> Iterator[str]:
-    """The keys of the services of these endpoints, and of all that were added."""
+def service_keys_of(services: RecordTable, xnames: Iterable[str]) -> Iterator[str]:
+    """The keys of the services of these endpoints, and of all services that were added later."""
     return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
 
 
 class ServiceSeeds(Mapping[str, Json]):
-    """By ``<service> <xname>``."""
+    """The service endpoints by ``<service> <xname>``."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

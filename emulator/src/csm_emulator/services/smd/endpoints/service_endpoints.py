@@ -1,4 +1,4 @@
-"""``/Inventory/ServiceEndpoints``: the Redfish services that endpoints offer."""
+"""``/Inventory/ServiceEndpoints``: the Redfish services of endpoints."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.endpoints.seed_data import of_endpoints
-from csm_emulator.services.smd.query_parameters import BadValue, Wanted, alphanumeric, positive, values
-from csm_emulator.services.smd.responses import answer, message, problem
+from csm_emulator.services.smd.endpoints.seed_data import service_keys_of
+from csm_emulator.services.smd.query_parameters import InvalidValue, ValueFilter, alphanumeric, lookup_values, values
+from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/ServiceEndpoints"
-_NONE = "no such service under redfish endpoint."
+_NOT_FOUND = "no such service under redfish endpoint."
 _BAD_XNAME, _BAD_TYPE = "Argument was not a valid xname ID", "Argument was not a valid HMS Type"
 
 
@@ -30,29 +30,31 @@ class ServiceEndpoints:
 
     def _select(self, xnames: Sequence[str], services: Sequence[str]) -> Reply:
         try:
-            endpoint = Wanted(xnames, verified)
-        except BadValue:
+            matches_endpoint = ValueFilter(xnames, verified)
+        except InvalidValue:
             return problem(400, _BAD_XNAME)
         try:
-            service = Wanted(services, alphanumeric)
-        except BadValue:
+            matches_service = ValueFilter(services, alphanumeric)
+        except InvalidValue:
             return problem(400, _BAD_TYPE)
-        named = list(map(verified, positive(xnames)))
-        keys = (key.split(" ") for key in (of_endpoints(self._table, named) if named else self._table))
-        found = [self._table[f"{name} {xname}"] for name, xname in keys if service(name) and endpoint(xname)]
-        return answer({"ServiceEndpoints": found})
+        endpoints = list(map(verified, lookup_values(xnames)))
+        keys = (key.split(" ") for key in (service_keys_of(self._table, endpoints) if endpoints else self._table))
+        records = [
+            self._table[f"{name} {xname}"] for name, xname in keys if matches_service(name) and matches_endpoint(xname)
+        ]
+        return json_reply({"ServiceEndpoints": records})
 
     def read(self, call: Call) -> Reply:
         if not verified(call.args["xname"]):
             return problem(400, _BAD_XNAME)
         if not alphanumeric(call.args["service"]):
             return problem(400, _BAD_TYPE)
-        found = self._table.get(f"{call.args['service']} {normal(call.args['xname'])}")
-        return answer(found) if found else problem(404, _NONE)
+        record = self._table.get(f"{call.args['service']} {normal(call.args['xname'])}")
+        return json_reply(record) if record else problem(404, _NOT_FOUND)
 
     def delete(self, call: Call) -> Reply:
         if self._table.pop(f"{call.args['service']} {normal(call.args['xname'])}", None) is None:
-            return problem(404, _NONE)
+            return problem(404, _NOT_FOUND)
         return message("deleted 1 entry")
 
     def delete_all(self, _: Call) -> Reply:

@@ -1,4 +1,4 @@
-"""What a Redfish endpoint must be: an xname of a controller, and names and addresses that agree."""
+"""Validation of a Redfish endpoint: the xname of a controller, and names and addresses that agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIELDS = (
     "TemplateID",
 )
 OMITTED = frozenset({"Name", "UUID", "UseSSDP", "MACRequired", "MACAddr", "IPAddress", "TemplateID"})
-"""Not written when empty."""
+"""Fields that SMD omits when they are empty."""
 WIDTHS = (
     ("ID", 63),
     ("Hostname", 63),
@@ -40,15 +40,15 @@ WIDTHS = (
     ("IPAddress", 64),
     ("Name", 1 << 30),
 )
-"""What the columns of the database hold."""
+"""The width of the database columns in characters."""
 CONTROLLERS = frozenset(
     {"ChassisBMC", "RouterBMC", "NodeBMC", "CabinetPDUController", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch"}
 )
 _EDGES = "./ "
 
 
-def described(raw: Json) -> Json:
-    """A new endpoint as it is stored; raises ``ValueError`` in SMD's words."""
+def validated(raw: Json) -> Json:
+    """A new endpoint as SMD stores it; raises ``ValueError`` with SMD's message."""
     domain = raw["Domain"].strip(_EDGES)
     hostname, is_address = _hostname(raw["Hostname"].strip(_EDGES))
     if raw["FQDN"]:
@@ -58,9 +58,9 @@ def described(raw: Json) -> Json:
         raise ValueError("No xname ID found")
     type_ = _type(xname)
     fqdn = _fqdn(hostname, xname, domain, is_address)
-    given = ip_text(raw["FQDN"]) or raw["FQDN"]
-    if given and fqdn != given:
-        raise ValueError(f"host/domain conflicts with FQDN: '{fqdn}' != '{given}'")
+    requested = ip_text(raw["FQDN"]) or raw["FQDN"]
+    if requested and fqdn != requested:
+        raise ValueError(f"host/domain conflicts with FQDN: '{fqdn}' != '{requested}'")
     record = {
         **raw,
         "ID": xname,
@@ -71,7 +71,7 @@ def described(raw: Json) -> Json:
         "Enabled": raw["Enabled"] is not False,
         "IPAddress": _address(raw["IPAddress"], hostname if is_address else ""),
         "TemplateID": "",
-        # As in CSM: it goes to Vault, HSM does not keep it.
+        # As in CSM: the password goes to Vault, HSM does not store it.
         "Password": "",
     }
     for name in ("UseSSDP", "MACRequired", "RediscoverOnUpdate"):
@@ -80,20 +80,22 @@ def described(raw: Json) -> Json:
 
 
 def on_wire(record: Mapping[str, Json]) -> Json:
-    kept = {name: record[name] for name in FIELDS if record.get(name) or name not in OMITTED}
-    return {**kept, "DiscoveryInfo": record["DiscoveryInfo"]}
+    fields = {name: record[name] for name in FIELDS if record.get(name) or name not in OMITTED}
+    return {**fields, "DiscoveryInfo": record["DiscoveryInfo"]}
 
 
 def patched(old: Json, patch: Json) -> Json | None:
-    """The endpoint with what was said; None when that changes nothing."""
+    """The endpoint with the changes of the patch; None when it changes nothing."""
     raw = {name: old.get(name, False if name in ("UseSSDP", "MACRequired") else "") for name in FIELDS}
-    said = {name: value for name, value in patch.items() if name != "ID" and value is not None and value != raw[name]}
-    if not said:
+    changes = {
+        name: value for name, value in patch.items() if name != "ID" and value is not None and value != raw[name]
+    }
+    if not changes:
         return None
-    changed = {**raw, **said}
-    if "IPAddress" in said and ip_text(changed["Hostname"]) not in ("", said["IPAddress"]):
-        changed |= {"Hostname": said["IPAddress"], "FQDN": said["IPAddress"]}
-    return described(changed)
+    changed = {**raw, **changes}
+    if "IPAddress" in changes and ip_text(changed["Hostname"]) not in ("", changes["IPAddress"]):
+        changed |= {"Hostname": changes["IPAddress"], "FQDN": changes["IPAddress"]}
+    return validated(changed)
 
 
 def _hostname(text: str) -> tuple[str, bool]:
@@ -106,25 +108,25 @@ def _hostname(text: str) -> tuple[str, bool]:
 
 
 def _from_fqdn(fqdn: str, hostname: str, domain: str, is_address: bool) -> tuple[str, str, bool]:
-    """Fill in what was not said otherwise."""
+    """Hostname, domain and whether the hostname is an address, completed from the FQDN where they are empty."""
     address = ip_text(fqdn)
     if address and not hostname:
         hostname, is_address = address, True
-    first, _, rest = fqdn.partition(".")
-    first, rest = first.strip(_EDGES), rest.strip(_EDGES)
+    first, _, remainder = fqdn.partition(".")
+    first, remainder = first.strip(_EDGES), remainder.strip(_EDGES)
     hostname = hostname or first
     if not domain and hostname == first:
-        domain = rest
+        domain = remainder
     return hostname, domain, is_address
 
 
 def _type(xname: str) -> str:
-    found = hms_type(xname)
-    if not found:
+    kind = hms_type(xname)
+    if not kind:
         raise ValueError(f"{xname} is not a valid locational xname ID")
-    if found not in CONTROLLERS:
-        raise ValueError(f"xname ID {xname} has wrong type for RF endpoint: {found}")
-    return found
+    if kind not in CONTROLLERS:
+        raise ValueError(f"xname ID {xname} has wrong type for RF endpoint: {kind}")
+    return kind
 
 
 def _fqdn(hostname: str, xname: str, domain: str, is_address: bool) -> str:
@@ -145,18 +147,18 @@ def _address(text: str, host: str) -> str:
 
 
 def ip_text(text: str) -> str:
-    """An IP address, with its port if there is one, in Go's spelling; empty when it is none."""
+    """An IP address, with its port if there is one, in Go's spelling; empty when the text is no address."""
     host, port = _split_port(text.lower())
     address, _, zone = host.partition("%")
-    six = ":" in address
-    if zone and not six:
+    is_ipv6 = ":" in address
+    if zone and not is_ipv6:
         return ""
     try:
-        found = str(ipaddress.ip_address(address))
+        text_address = str(ipaddress.ip_address(address))
     except ValueError:
         return ""
-    spelled = f"{found}%{zone}" if zone else found
-    return (f"[{spelled}]" if six else spelled) + port
+    spelled = f"{text_address}%{zone}" if zone else text_address
+    return (f"[{spelled}]" if is_ipv6 else spelled) + port
 
 
 def _split_port(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What is done alike to groups and to partitions, and to the members of either."""
+"""The operations that groups and partitions share: insert, delete, add and remove members."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.hms.names import verified
 from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import DatabaseError, Refusal, refused
-from csm_emulator.services.smd.groups.members import MEMBER, Conflict, check_new
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply
+from csm_emulator.services.smd.groups.members import MEMBER, DuplicateMember, check_new
 from csm_emulator.services.smd.responses import all_created, message, problem
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
@@ -19,17 +19,17 @@ _NO_XNAME = "invalid xname ID"
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class MemberCollection:
     """All groups, or all partitions, by name."""
 
     hsm: Hsm
     table: RecordTable
     word: str
-    same: str
-    """By what two of them would be the same."""
-    elsewhere: str
-    taken: Callable[[Json], frozenset[str]]
-    """Who cannot be a member of this one, being one of others."""
+    same_name_conflict: str
+    """The text of a 409 for a second one with the same name."""
+    other_member_conflict: str
+    conflicting_members: Callable[[Json], frozenset[str]]
+    """Returns the xnames that cannot be members of a record, because another one has them."""
 
     @property
     def base(self) -> str:
@@ -37,8 +37,8 @@ class Collection:
 
     def insert(self, name: str, record: Json) -> Reply:
         if name in self.table:
-            return self._conflict(self.same)
-        if refusal := self._refuse(record, record["members"]["ids"], (), self.same):
+            return self._conflict(self.same_name_conflict)
+        if refusal := self._check_members(record, record["members"]["ids"], (), self.same_name_conflict):
             return refusal
         self.table[name] = record
         return all_created(self.base, [f"{self.base}/{name}"])
@@ -60,7 +60,7 @@ class Collection:
             return missing
         record = self.table[name]
         ids = record["members"]["ids"]
-        if refusal := self._refuse(record, [xname], ids, f"member in the same {self.word}."):
+        if refusal := self._check_members(record, [xname], ids, f"member in the same {self.word}."):
             return refusal
         self.table[name] = {**record, "members": {"ids": [*ids, xname]}}
         return all_created(self.base, [f"{self.base}/{name}/members/{xname}"])
@@ -72,24 +72,26 @@ class Collection:
         if missing := self.missing(name):
             return missing
         record = self.table[name]
-        left = [other for other in record["members"]["ids"] if other != xname]
-        if len(left) == len(record["members"]["ids"]):
+        remaining = [member for member in record["members"]["ids"] if member != xname]
+        if len(remaining) == len(record["members"]["ids"]):
             return problem(404, f"{self.word} has no such member.")
-        self.table[name] = {**record, "members": {"ids": left}}
+        self.table[name] = {**record, "members": {"ids": remaining}}
         return message("deleted 1 entry")
 
-    def _refuse(self, record: Json, new: list[str], present: list[str] | tuple[()], same: str) -> Reply | None:
+    def _check_members(
+        self, record: Json, new: list[str], present: list[str] | tuple[()], duplicate: str
+    ) -> Reply | None:
         try:
-            check_new(self.hsm, new, present, self.taken(record), self.elsewhere)
-        except Conflict as conflict:
-            return self._conflict(str(conflict) or same)
-        except (Refusal, DatabaseError) as error:
-            return not_stored(error)
+            check_new(self.hsm, new, present, self.conflicting_members(record), self.other_member_conflict)
+        except DuplicateMember as conflict:
+            return self._conflict(str(conflict) or duplicate)
+        except (HmsError, DatabaseError) as error:
+            return store_error(error)
         return None
 
-    def _conflict(self, what: str) -> Reply:
-        return problem(409, f"operation would conflict with an existing {what}")
+    def _conflict(self, conflict: str) -> Reply:
+        return problem(409, f"operation would conflict with an existing {conflict}")
 
 
-def not_stored(error: Refusal | DatabaseError) -> Reply:
-    return refused(error, hidden="operation 'POST' failed during store.")
+def store_error(error: HmsError | DatabaseError) -> Reply:
+    return error_reply(error, database_message="operation 'POST' failed during store.")

@@ -1,4 +1,4 @@
-"""Groups: free collections of components; of those that share an exclusiveGroup, a component is in one at most."""
+"""Groups: collections of components; a component is in at most one of the groups that share an exclusiveGroup."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import normal
 from csm_emulator.records import Json
-from csm_emulator.services.smd import query_parameters as forms
-from csm_emulator.services.smd.components.lists import unreadable
+from csm_emulator.services.smd import query_parameters
+from csm_emulator.services.smd.components.lists import query_is_undecodable
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import Answered, DatabaseError, Refusal, answering, fits
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, RequestRejected, check_widths, with_error_replies
 from csm_emulator.services.smd.groups import members
-from csm_emulator.services.smd.groups.collection import Collection, not_stored
+from csm_emulator.services.smd.groups.collection import MemberCollection, store_error
 from csm_emulator.services.smd.groups.members import is_field, lowered
-from csm_emulator.services.smd.responses import answer, problem
+from csm_emulator.services.smd.responses import json_reply, problem
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -31,12 +31,12 @@ GROUP = struct(
         "members": members.MEMBERS,
     },
 )
-PATCH = struct("sm.GroupPatch", members.PATCHED)
+PATCH = struct("sm.GroupPatch", members.PATCH_FIELDS)
 _BAD_LABEL, _BAD_PARTITION, _BAD_TAG = "Invalid group label.", "Invalid partition name.", "Invalid tag."
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    found = (
+    group_routes = (
         Route("GET", BASE, partial(_get_all, hsm)),
         Route("POST", BASE, partial(_post, hsm)),
         Route("GET", f"{BASE}/labels", partial(_get_labels, hsm)),
@@ -47,108 +47,110 @@ def routes(hsm: Hsm) -> Sequence[Route]:
         Route("POST", f"{BASE}/{{group_label}}/members", partial(_post_member, hsm)),
         Route("DELETE", f"{BASE}/{{group_label}}/members/{{xname_id}}", partial(_delete_member, hsm)),
     )
-    return [route.through(answering) for route in found]
+    return [route.through(with_error_replies) for route in group_routes]
 
 
-def _groups(hsm: Hsm) -> Collection:
+def _groups(hsm: Hsm) -> MemberCollection:
     same = "group that has the same label or duplicate ids found in request."
-    return Collection(hsm, hsm.groups, "group", same, "member in another exclusive group.", partial(_taken, hsm))
+    return MemberCollection(
+        hsm, hsm.groups, "group", same, "member in another exclusive group.", partial(_conflicting_members, hsm)
+    )
 
 
 def _label(call: Call) -> str:
     label = call.args["group_label"].lower()
     if not is_field(label):
-        raise Answered(400, _BAD_LABEL)
+        raise RequestRejected(400, _BAD_LABEL)
     return label
 
 
 def _on_wire(group: Json) -> Json:
-    """Without what is empty, but for the description."""
+    """The group without its empty fields, except the description."""
     return {name: value for name, value in group.items() if value or name == "description"}
 
 
 def _partition(call: Call) -> str:
-    given = (forms.values(call, "partition") or [""])[0]
-    if given == members.NOBODY or not forms.values(call, "partition"):
-        return given
-    if not is_field(given.lower()):
-        raise Answered(400, _BAD_PARTITION)
-    return given.lower()
+    text = (query_parameters.values(call, "partition") or [""])[0]
+    if text == members.NO_PARTITION or not query_parameters.values(call, "partition"):
+        return text
+    if not is_field(text.lower()):
+        raise RequestRejected(400, _BAD_PARTITION)
+    return text.lower()
 
 
-def _fields(call: Call, name: str, complaint: str) -> list[str]:
-    given = lowered(forms.values(call, name))
-    if not all(map(is_field, given)):
-        raise Answered(400, complaint)
-    return given
+def _fields(call: Call, name: str, error: str) -> list[str]:
+    texts = lowered(query_parameters.values(call, name))
+    if not all(map(is_field, texts)):
+        raise RequestRejected(400, error)
+    return texts
 
 
 def _get_all(hsm: Hsm, call: Call) -> Reply:
-    if unreadable(call):
+    if query_is_undecodable(call):
         return problem(500, "failed to decode query parameters.")
     partition = _partition(call)
     tags = _fields(call, "tag", _BAD_TAG)
     labels = _fields(call, "group", _BAD_LABEL)
-    wanted = [group for label, group in hsm.groups.items() if not labels or label in labels]
-    found = [_within(hsm, group, partition) for group in wanted]
-    return answer([_on_wire(group) for group in found if members.tagged(group, tags)])
+    groups = [group for label, group in hsm.groups.items() if not labels or label in labels]
+    groups_within = [_within(hsm, group, partition) for group in groups]
+    return json_reply([_on_wire(group) for group in groups_within if members.has_any_tag(group, tags)])
 
 
 def _within(hsm: Hsm, group: Json, partition: str) -> Json:
-    """With those members only that are in the partition."""
+    """The group with only those members that are in the partition."""
     if not partition:
         return group
     return {**group, "members": {"ids": _ids_within(hsm, group["members"]["ids"], partition)}}
 
 
 def _ids_within(hsm: Hsm, ids: Sequence[str], partition: str) -> list[str]:
-    if partition == members.NOBODY:
-        taken = {xname for record in hsm.partitions.values() for xname in record["members"]["ids"]}
-        return [xname for xname in ids if xname not in taken]
+    if partition == members.NO_PARTITION:
+        partitioned = {xname for record in hsm.partitions.values() for xname in record["members"]["ids"]}
+        return [xname for xname in ids if xname not in partitioned]
     _check_partition(hsm, partition)
     inside = frozenset(hsm.partitions[partition]["members"]["ids"])
     return [xname for xname in ids if xname in inside]
 
 
 def _check_partition(hsm: Hsm, partition: str) -> None:
-    if partition not in ("", members.NOBODY) and partition not in hsm.partitions:
-        raise Answered(400, "bad query param: no such partition")
+    if partition not in ("", members.NO_PARTITION) and partition not in hsm.partitions:
+        raise RequestRejected(400, "bad query param: no such partition")
 
 
 def _get_labels(hsm: Hsm, _: Call) -> Reply:
-    return answer(list(hsm.groups))
+    return json_reply(list(hsm.groups))
 
 
 def _get_one(hsm: Hsm, part: Callable[[Json], Json], call: Call) -> Reply:
     label = _label(call)
-    if unreadable(call):
+    if query_is_undecodable(call):
         return problem(500, "failed to decode query parameters.")
     partition = _partition(call)
     _check_partition(hsm, partition)
     if missing := _groups(hsm).missing(label):
         return missing
-    return answer(part(_on_wire(_within(hsm, hsm.groups[label], partition))))
+    return json_reply(part(_on_wire(_within(hsm, hsm.groups[label], partition))))
 
 
 def _post(hsm: Hsm, call: Call) -> Reply:
     try:
-        group = _checked(decode(call.body, GROUP))
-    except Refusal as error:
+        group = _validated(decode(call.body, GROUP))
+    except HmsError as error:
         return problem(400, f"couldn't validate group: {error}")
     try:
         _check_widths(group)
     except DatabaseError as error:
-        return not_stored(error)
+        return store_error(error)
     return _groups(hsm).insert(group["label"], group)
 
 
-def _checked(given: Json) -> Json:
+def _validated(posted: Json) -> Json:
     group = {
-        "label": given["label"].lower(),
-        "description": given["description"],
-        "exclusiveGroup": given["exclusiveGroup"].lower(),
-        "tags": lowered(given["tags"]),
-        "members": {"ids": [normal(text) for text in given["members"]["ids"] or ()]},
+        "label": posted["label"].lower(),
+        "description": posted["description"],
+        "exclusiveGroup": posted["exclusiveGroup"].lower(),
+        "tags": lowered(posted["tags"]),
+        "members": {"ids": [normal(text) for text in posted["members"]["ids"] or ()]},
     }
     members.check_fields(
         [group["label"], *([group["exclusiveGroup"]] if group["exclusiveGroup"] else []), *group["tags"]]
@@ -158,19 +160,19 @@ def _checked(given: Json) -> Json:
 
 
 def _check_widths(group: Json) -> None:
-    fits((group["label"], 255), (group["description"], 255), (group["exclusiveGroup"], 253))
-    fits(*((tag, 255) for tag in group["tags"]))
+    check_widths((group["label"], 255), (group["description"], 255), (group["exclusiveGroup"], 253))
+    check_widths(*((tag, 255) for tag in group["tags"]))
 
 
-def _taken(hsm: Hsm, group: Json) -> frozenset[str]:
-    """Members of the other groups that exclude this one."""
+def _conflicting_members(hsm: Hsm, group: Json) -> frozenset[str]:
+    """The members of other groups with the same exclusiveGroup."""
     if not group["exclusiveGroup"]:
         return frozenset()
     return frozenset(
         xname
-        for other in hsm.groups.values()
-        if other["exclusiveGroup"] == group["exclusiveGroup"] and other["label"] != group["label"]
-        for xname in other["members"]["ids"]
+        for record in hsm.groups.values()
+        if record["exclusiveGroup"] == group["exclusiveGroup"] and record["label"] != group["label"]
+        for xname in record["members"]["ids"]
     )
 
 
@@ -180,12 +182,12 @@ def _delete(hsm: Hsm, call: Call) -> Reply:
 
 def _patch(hsm: Hsm, call: Call) -> Reply:
     label = call.args["group_label"].lower()
-    given = decode(call.body, PATCH)
-    earlier = members.empty_patch(given)
+    patch = decode(call.body, PATCH)
+    first_error = members.empty_patch_error(patch)
     if not is_field(label):
-        bad = problem(400, _BAD_LABEL)
-        return Reply(400, earlier + bad.body, bad.media)
-    return members.patch_reply(hsm.groups, label, given, earlier, "no such group.")
+        label_error = problem(400, _BAD_LABEL)
+        return Reply(400, first_error + label_error.body, label_error.media)
+    return members.patch_reply(hsm.groups, label, patch, first_error, "no such group.")
 
 
 def _post_member(hsm: Hsm, call: Call) -> Reply:

@@ -1,4 +1,4 @@
-"""What groups and partitions have in common: labels, tags, and members that are components."""
+"""Validation that groups and partitions share: labels, tags, and members, which are components."""
 
 from __future__ import annotations
 
@@ -9,95 +9,97 @@ from csm_emulator.dialects.go_json.types import STRING, STRINGS, maybe, struct
 from csm_emulator.dialects.hms import names as hms_names
 from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import DatabaseError, Refusal, fits, refused
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, check_widths, error_reply
 from csm_emulator.services.smd.responses import problem
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Reply
 
 MEMBERS = struct("sm.Members", {"ids": STRINGS})
 MEMBER = struct("sm.MemberAddBody", {"id": STRING})
-PATCHED = {"description": maybe(STRING), "tags": maybe(STRINGS)}
-NOBODY = "NULL"
-"""The partition of those that are in none."""
+PATCH_FIELDS = {"description": maybe(STRING), "tags": maybe(STRINGS)}
+NO_PARTITION = "NULL"
+"""As a partition filter: the components that are in no partition."""
 WIDTH = 255
 _FIELD = re.compile(r"[-a-z0-9:._]+")
 _BAD_FIELD = "group or partition field has invalid characters"
 
 
-class Conflict(Exception):
-    """Somebody is there already."""
+class DuplicateMember(Exception):
+    """A component is a member already, here or where it conflicts; the text says where."""
 
 
 def is_field(text: str) -> bool:
-    """Whether a label, tag or name, in lower case, has no other signs than it may."""
+    """Whether a label, tag or name, in lower case, has only allowed characters."""
     return _FIELD.fullmatch(text) is not None
 
 
 def check_fields(texts: Iterable[str]) -> None:
     if not all(map(is_field, texts)):
-        raise Refusal(_BAD_FIELD)
+        raise HmsError(_BAD_FIELD)
 
 
 def check_members(ids: Iterable[str]) -> None:
     if not all(map(hms_names.hms_type, ids)):
-        raise Refusal("got HMSTypeInvalid instead of valid type")
+        raise HmsError("got HMSTypeInvalid instead of valid type")
 
 
 def lowered(texts: Iterable[str] | None) -> list[str]:
     return [text.lower() for text in texts or ()]
 
 
-def check_new(hsm: Hsm, ids: Sequence[str], present: Iterable[str], elsewhere: frozenset[str], where: str) -> None:
-    """In the order in which the database notices: twice here, here and elsewhere, not there at all."""
-    seen = set(present)
+def check_new(
+    hsm: Hsm, ids: Sequence[str], existing: Iterable[str], conflicting: frozenset[str], conflict: str
+) -> None:
+    """Check new members in the order of the database: duplicate here, member elsewhere, no such component."""
+    present_members = set(existing)
     for xname in ids:
-        if xname in seen:
-            raise Conflict("")
-        if xname in elsewhere:
-            raise Conflict(where)
-        seen.add(xname)
-    fits(*((xname, 63) for xname in ids))
-    if not all(map(hsm.known, ids)):
-        raise Refusal("linked component does not exist")
+        if xname in present_members:
+            raise DuplicateMember("")
+        if xname in conflicting:
+            raise DuplicateMember(conflict)
+        present_members.add(xname)
+    check_widths(*((xname, 63) for xname in ids))
+    if not all(map(hsm.has_component, ids)):
+        raise HmsError("linked component does not exist")
 
 
-def tagged(record: Json, tags: Sequence[str]) -> bool:
+def has_any_tag(record: Json, tags: Sequence[str]) -> bool:
     return not tags or not set(tags).isdisjoint(record["tags"])
 
 
-def patch(table: RecordTable, name: str, given: Json) -> None:
-    """Description and tags, of which None stays as it is."""
+def patch(table: RecordTable, name: str, changes: Json) -> None:
+    """Change description and tags; None leaves a field unchanged."""
     record = {**table[name]}
-    if given["description"] is not None:
-        fits((given["description"], WIDTH))
-        record["description"] = given["description"]
-    if given["tags"] is not None:
-        record["tags"] = lowered(given["tags"])
-        fits(*((tag, WIDTH) for tag in record["tags"]))
+    if changes["description"] is not None:
+        check_widths((changes["description"], WIDTH))
+        record["description"] = changes["description"]
+    if changes["tags"] is not None:
+        record["tags"] = lowered(changes["tags"])
+        check_widths(*((tag, WIDTH) for tag in record["tags"]))
     table[name] = record
 
 
-def patch_reply(table: RecordTable, name: str, given: Json, earlier: bytes, missing: str) -> Reply:
-    """SMD goes on after it complained of an empty patch, and its later words follow the first: ``earlier``."""
-    reply = _patched(table, name, given, missing)
-    if not earlier:
+def patch_reply(table: RecordTable, name: str, changes: Json, first_error: bytes, not_found: str) -> Reply:
+    """SMD continues after the error of an empty patch, ``first_error``, and appends the next body to it."""
+    reply = _patched(table, name, changes, not_found)
+    if not first_error:
         return reply
-    return Reply(400, earlier + (b"" if reply.status == 204 else reply.body), "application/problem+json")
+    return Reply(400, first_error + (b"" if reply.status == 204 else reply.body), "application/problem+json")
 
 
-def _patched(table: RecordTable, name: str, given: Json, missing: str) -> Reply:
-    if not all(map(is_field, lowered(given["tags"]))):
+def _patched(table: RecordTable, name: str, changes: Json, not_found: str) -> Reply:
+    if not all(map(is_field, lowered(changes["tags"]))):
         return problem(400, "Invalid tag.")
     if name not in table:
-        return problem(404, missing)
+        return problem(404, not_found)
     try:
-        patch(table, name, given)
+        patch(table, name, changes)
     except DatabaseError as error:
-        return refused(error)
+        return error_reply(error)
     return Reply(204, b"", "application/json")
 
 
-def empty_patch(given: Json) -> bytes:
-    if given["description"] is None and given["tags"] is None:
+def empty_patch_error(changes: Json) -> bytes:
+    if changes["description"] is None and changes["tags"] is None:
         return problem(400, "Request must have at least one patch field.").body
     return b""

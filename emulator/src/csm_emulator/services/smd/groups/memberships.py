@@ -1,4 +1,4 @@
-"""In which groups and in which partition a component is."""
+"""``/memberships``: the groups and the partition of each component."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import partial
 from csm_emulator.dialects.hms.names import verified
 from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
-from csm_emulator.services.smd.components.lists import unreadable
+from csm_emulator.services.smd.components.lists import query_is_undecodable
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import DatabaseError, Refusal, refused
-from csm_emulator.services.smd.responses import answer, problem
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply
+from csm_emulator.services.smd.responses import json_reply, problem
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -26,35 +26,35 @@ def routes(hsm: Hsm) -> Sequence[Route]:
 
 
 def _get_all(hsm: Hsm, call: Call) -> Reply:
-    if unreadable(call):
+    if query_is_undecodable(call):
         return problem(500, "failed to decode query parameters.")
     try:
-        found = filters.select(hsm, filters.in_query(call))
-    except (Refusal, DatabaseError) as error:
-        return refused(error, "bad query param: ")
-    return answer(_memberships(hsm, found))
+        xnames = filters.select(hsm, filters.in_query(call))
+    except (HmsError, DatabaseError) as error:
+        return error_reply(error, "bad query param: ")
+    return json_reply(_memberships(hsm, xnames))
 
 
 def _get(hsm: Hsm, call: Call) -> Reply:
     xname = verified(call.args["xname"])
     if not xname:
         return problem(400, "invalid xname")
-    if not hsm.known(xname):
+    if not hsm.has_component(xname):
         return problem(404, f"No such xname: {xname}")
-    return answer(_memberships(hsm, [xname])[0])
+    return json_reply(_memberships(hsm, [xname])[0])
 
 
-def _memberships(hsm: Hsm, wanted: Iterable[str]) -> list[Json]:
-    found: dict[str, Json] = {xname: {"id": xname, "groupLabels": [], "partitionName": ""} for xname in wanted}
+def _memberships(hsm: Hsm, xnames: Iterable[str]) -> list[Json]:
+    memberships: dict[str, Json] = {xname: {"id": xname, "groupLabels": [], "partitionName": ""} for xname in xnames}
     for label in hsm.groups:
-        for xname in _common(found, hsm.members(hsm.groups, label)):
-            found[xname]["groupLabels"].append(label)
+        for xname in _common(memberships, hsm.members(hsm.groups, label)):
+            memberships[xname]["groupLabels"].append(label)
     for name in hsm.partitions:
-        for xname in _common(found, hsm.members(hsm.partitions, name)):
-            found[xname]["partitionName"] = name
-    return list(found.values())
+        for xname in _common(memberships, hsm.members(hsm.partitions, name)):
+            memberships[xname]["partitionName"] = name
+    return list(memberships.values())
 
 
-def _common(one: Collection[str], other: Collection[str]) -> list[str]:
-    few, many = (one, other) if len(one) < len(other) else (other, one)
-    return [xname for xname in few if xname in many]
+def _common(first: Collection[str], second: Collection[str]) -> list[str]:
+    smaller, larger = (first, second) if len(first) < len(second) else (second, first)
+    return [xname for xname in smaller if xname in larger]

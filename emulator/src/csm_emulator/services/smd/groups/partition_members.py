@@ -1,4 +1,4 @@
-"""Which places lie in a partition: those whose node is a member of it."""
+"""Whether a place is in a partition: its node is a member."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NODE = re.compile(r"(x\d+c\d+s\d+b\d+n\d+)[a-z].*")
 
 
 def partition_names(texts: Sequence[str]) -> list[str] | None:
-    """As they are stored; None when one of them cannot be a name."""
+    """The names as they are stored; None when one of them is invalid."""
     names = [text.strip().lower() for text in texts]
     return names if all(_NAME.fullmatch(name) for name in names) else None
 
@@ -24,5 +24,5 @@ def in_partitions(hsm: Hsm, names: Sequence[str]) -> Callable[[str], bool]:
 
 
 def _node_of(xname: str) -> str:
-    found = _NODE.fullmatch(xname)
-    return found[1] if found and hms_type(found[1]) == "Node" else xname
+    match = _NODE.fullmatch(xname)
+    return match[1] if match and hms_type(match[1]) == "Node" else xname

@@ -1,4 +1,4 @@
-"""Partitions: of which a component is in one at most."""
+"""Partitions: a component is in at most one."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.records import Json
-from csm_emulator.services.smd import query_parameters as forms
-from csm_emulator.services.smd.components.lists import unreadable
+from csm_emulator.services.smd import query_parameters
+from csm_emulator.services.smd.components.lists import query_is_undecodable
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import Answered, DatabaseError, Refusal, answering, fits
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, RequestRejected, check_widths, with_error_replies
 from csm_emulator.services.smd.groups import members
-from csm_emulator.services.smd.groups.collection import Collection, not_stored
+from csm_emulator.services.smd.groups.collection import MemberCollection, store_error
 from csm_emulator.services.smd.groups.members import is_field, lowered
-from csm_emulator.services.smd.responses import answer, problem
+from csm_emulator.services.smd.responses import json_reply, problem
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/partitions"
 PARTITION = struct("sm.Partition", {"name": STRING, "description": STRING, "tags": STRINGS, "members": members.MEMBERS})
-PATCH = struct("sm.PartitionPatch", members.PATCHED)
+PATCH = struct("sm.PartitionPatch", members.PATCH_FIELDS)
 _BAD_NAME = "Invalid partition name."
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     one = f"{BASE}/{{partition_name}}"
-    found = (
+    partition_routes = (
         Route("GET", BASE, partial(_get_all, hsm)),
         Route("POST", BASE, partial(_post, hsm)),
         Route("GET", f"{BASE}/names", partial(_get_names, hsm)),
@@ -39,18 +39,20 @@ def routes(hsm: Hsm) -> Sequence[Route]:
         Route("POST", f"{one}/members", partial(_post_member, hsm)),
         Route("DELETE", f"{one}/members/{{xname_id}}", partial(_delete_member, hsm)),
     )
-    return [route.through(answering) for route in found]
+    return [route.through(with_error_replies) for route in partition_routes]
 
 
-def _partitions(hsm: Hsm) -> Collection:
+def _partitions(hsm: Hsm) -> MemberCollection:
     same = "partition that has the same name."
-    return Collection(hsm, hsm.partitions, "partition", same, "member in another partition.", partial(_taken, hsm))
+    return MemberCollection(
+        hsm, hsm.partitions, "partition", same, "member in another partition.", partial(_conflicting_members, hsm)
+    )
 
 
 def _name(call: Call) -> str:
     name = call.args["partition_name"].lower()
     if not is_field(name):
-        raise Answered(400, _BAD_NAME)
+        raise RequestRejected(400, _BAD_NAME)
     return name
 
 
@@ -59,58 +61,60 @@ def _on_wire(partition: Json) -> Json:
 
 
 def _get_all(hsm: Hsm, call: Call) -> Reply:
-    if unreadable(call):
+    if query_is_undecodable(call):
         return problem(500, "failed to decode query parameters.")
-    tags, wanted = lowered(forms.values(call, "tag")), lowered(forms.values(call, "partition"))
+    tags, names = lowered(query_parameters.values(call, "tag")), lowered(query_parameters.values(call, "partition"))
     if not all(map(is_field, tags)):
         return problem(400, "Invalid tag.")
-    if not all(map(is_field, wanted)):
+    if not all(map(is_field, names)):
         return problem(400, _BAD_NAME)
-    found = [partition for name, partition in hsm.partitions.items() if not wanted or name in wanted]
-    return answer([_on_wire(partition) for partition in found if members.tagged(partition, tags)])
+    partitions = [partition for name, partition in hsm.partitions.items() if not names or name in names]
+    return json_reply([_on_wire(partition) for partition in partitions if members.has_any_tag(partition, tags)])
 
 
 def _get_names(hsm: Hsm, _: Call) -> Reply:
-    return answer(list(hsm.partitions))
+    return json_reply(list(hsm.partitions))
 
 
 def _get_one(hsm: Hsm, part: Callable[[Json], Json], call: Call) -> Reply:
     name = _name(call)
     if missing := _partitions(hsm).missing(name):
         return missing
-    return answer(part(_on_wire(hsm.partitions[name])))
+    return json_reply(part(_on_wire(hsm.partitions[name])))
 
 
 def _post(hsm: Hsm, call: Call) -> Reply:
     try:
-        partition = _checked(decode(call.body, PARTITION))
-    except Refusal as error:
+        partition = _validated(decode(call.body, PARTITION))
+    except HmsError as error:
         return problem(400, f"couldn't validate partition: {error}")
     try:
-        fits((partition["name"], 255), (partition["description"], 255), *((tag, 255) for tag in partition["tags"]))
+        check_widths(
+            (partition["name"], 255), (partition["description"], 255), *((tag, 255) for tag in partition["tags"])
+        )
     except DatabaseError as error:
-        return not_stored(error)
+        return store_error(error)
     return _partitions(hsm).insert(partition["name"], partition)
 
 
-def _checked(given: Json) -> Json:
+def _validated(posted: Json) -> Json:
     partition = {
-        "name": given["name"].lower(),
-        "description": given["description"],
-        "tags": lowered(given["tags"]),
-        "members": {"ids": [normal(text) for text in given["members"]["ids"] or ()]},
+        "name": posted["name"].lower(),
+        "description": posted["description"],
+        "tags": lowered(posted["tags"]),
+        "members": {"ids": [normal(text) for text in posted["members"]["ids"] or ()]},
     }
     if hms_type(partition["name"]) != "Partition":
-        raise Refusal("Bad partition name. Must be p# or p#.#")
+        raise HmsError("Bad partition name. Must be p# or p#.#")
     members.check_fields(partition["tags"])
     members.check_members(partition["members"]["ids"])
     return partition
 
 
-def _taken(hsm: Hsm, partition: Json) -> frozenset[str]:
-    """Members of the other partitions."""
-    others = (other for name, other in hsm.partitions.items() if name != partition["name"])
-    return frozenset(xname for other in others for xname in other["members"]["ids"])
+def _conflicting_members(hsm: Hsm, partition: Json) -> frozenset[str]:
+    """The members of the other partitions."""
+    records = (record for name, record in hsm.partitions.items() if name != partition["name"])
+    return frozenset(xname for record in records for xname in record["members"]["ids"])
 
 
 def _delete(hsm: Hsm, call: Call) -> Reply:
@@ -119,8 +123,8 @@ def _delete(hsm: Hsm, call: Call) -> Reply:
 
 def _patch(hsm: Hsm, call: Call) -> Reply:
     name = _name(call)
-    given = decode(call.body, PATCH)
-    return members.patch_reply(hsm.partitions, name, given, members.empty_patch(given), "no such partition.")
+    patch = decode(call.body, PATCH)
+    return members.patch_reply(hsm.partitions, name, patch, members.empty_patch_error(patch), "no such partition.")
 
 
 def _post_member(hsm: Hsm, call: Call) -> Reply:

@@ -1,4 +1,4 @@
-"""The groups that the machine's owners have."""
+"""The groups of the machine's owners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/Inventory/Hardware`` and ``/Inventory/HardwareByFRU``: what is where."""
+"""``/Inventory/Hardware`` and ``/Inventory/HardwareByFRU``: places, and the FRUs in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.groups.partition_members import in_partitions, partition_names
 from csm_emulator.services.smd.hardware import history as hardware_history
 from csm_emulator.services.smd.hardware import query as hardware_query
-from csm_emulator.services.smd.hardware.json_texts import HardwareTexts, listed, listed_records
+from csm_emulator.services.smd.hardware.json_texts import HardwareTexts, array_reply, records_reply
 from csm_emulator.services.smd.hardware.records import on_wire, quick_kind, store
 from csm_emulator.services.smd.hardware.types import (
     POSTED,
@@ -29,15 +29,15 @@ from csm_emulator.services.smd.hardware.types import (
 from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.services.smd.postgres_text import LONGEST_XNAME, storable
 from csm_emulator.services.smd.query_parameters import values
-from csm_emulator.services.smd.responses import answer, message, problem
+from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.services.smd.sql_patterns import like
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/Hardware"
 _ORDINAL = re.compile("[0-9]+$")
-_MOST = (1 << 31) - 1
-Test = Callable[[Json], bool]
+_MAX_INT32 = (1 << 31) - 1
+RecordTest = Callable[[Json], bool]
 
 
 class Hardware:
@@ -49,8 +49,8 @@ class Hardware:
     def read(self, call: Call) -> Reply:
         if not storable(call.args["xname"]):
             return problem(500, "failed to query DB.")
-        found = self._inventory.hardware.get(normal(call.args["xname"]))
-        return answer(on_wire(self._inventory, found)) if found else problem(404, "no such xname.")
+        record = self._inventory.hardware.get(normal(call.args["xname"]))
+        return json_reply(on_wire(self._inventory, record)) if record else problem(404, "no such xname.")
 
     def list_places(self, call: Call) -> Reply:
         xnames = values(call, "id")
@@ -62,49 +62,55 @@ class Hardware:
         partitions = partition_names(values(call, "partition"))
         if partitions is None:
             return problem(400, "Invalid partition")
-        named = [verified(xname) for xname in xnames] or self._places_of(call)
-        places = self._places(named, {spelled(TYPE, text) for text in types})
+        candidates = [verified(xname) for xname in xnames] or self._places_of(call)
+        places = self._places(candidates, {spelled(TYPE, text) for text in types})
         if partitions:
-            member = in_partitions(self._hsm, partitions)
-            places = [xname for xname in places if member(xname)]
+            in_partition = in_partitions(self._hsm, partitions)
+            places = [xname for xname in places if in_partition(xname)]
         tests, frus = _fru_tests(call), values(call, "fruid")
-        return listed_records(self._fitting(places, tests, frus)) if tests or frus else listed(map(self._text, places))
+        return (
+            records_reply(self._matching_records(places, tests, frus))
+            if tests or frus
+            else array_reply(map(self._text, places))
+        )
 
     def _places_of(self, call: Call) -> list[str] | None:
-        """Where what is asked for by FRU id or serial number may be; None when it is asked for by neither."""
+        """Places that may have the requested FRU ids or serial numbers; None when the query has neither."""
         frus, serials = values(call, "fruid"), values(call, "serialnumber")
         if not frus and not serials:
             return None
-        found, touched = self._inventory.found, list(self._inventory.frus.touched())
-        places = (map(found.with_fru, frus), map(found.with_serial, serials), map(found.with_fru, touched))
+        seeds, touched = self._inventory.hardware_seeds, list(self._inventory.frus.touched())
+        places = (map(seeds.with_fru, frus), map(seeds.with_serial, serials), map(seeds.with_fru, touched))
         return [*filter(None, chain(*places)), *self._inventory.hardware.touched()]
 
     def _places(self, xnames: Sequence[str] | None, types: set[str]) -> Iterable[str]:
         hardware = self._inventory.hardware
-        named = xnames is not None
-        found: Iterable[str] = (
-            (xname for xname in dict.fromkeys(xnames or ()) if xname in hardware) if named else hardware
+        restricted = xnames is not None
+        candidates: Iterable[str] = (
+            (xname for xname in dict.fromkeys(xnames or ()) if xname in hardware) if restricted else hardware
         )
-        return (xname for xname in found if quick_kind(xname) in types) if types else found
+        return (xname for xname in candidates if quick_kind(xname) in types) if types else candidates
 
-    def _fitting(self, xnames: Iterable[str], tests: Sequence[Test], frus: Sequence[str]) -> Iterable[Json]:
+    def _matching_records(
+        self, xnames: Iterable[str], tests: Sequence[RecordTest], frus: Sequence[str]
+    ) -> Iterable[Json]:
         hardware = self._inventory.hardware
         for xname in xnames:
             location = hardware[xname]
             if frus and location["PopulatedFRU"] not in frus:
                 continue
-            whole = on_wire(self._inventory, location)
-            if not tests or ("PopulatedFRU" in whole and all(test(whole["PopulatedFRU"]) for test in tests)):
-                yield whole
+            record = on_wire(self._inventory, location)
+            if not tests or ("PopulatedFRU" in record and all(test(record["PopulatedFRU"]) for test in tests)):
+                yield record
 
     def create(self, _: Call, body: Json) -> Reply:
         records = []
         for posted in body["Hardware"] or ():
             try:
-                records.append(_posted(posted))
-            except ValueError as wrong:
-                return problem(400, str(wrong))
-        if not all(_fits(*record) for record in records):
+                records.append(_posted_records(posted))
+            except ValueError as error:
+                return problem(400, str(error))
+        if not all(_is_storable(*record) for record in records):
             return problem(500, "operation 'POST' failed during store.")
         store(self._inventory, records, self._hsm.context.clock.now())
         return message(f"Created {len(records)} entries")
@@ -122,37 +128,39 @@ class Hardware:
     def read_fru(self, call: Call) -> Reply:
         if not storable(call.args["fruid"]):
             return problem(500, "failed to query DB.")
-        found = self._inventory.frus.get(call.args["fruid"])
-        return answer(found) if found else problem(404, "no such FRU ID.")
+        record = self._inventory.frus.get(call.args["fruid"])
+        return json_reply(record) if record else problem(404, "no such FRU ID.")
 
     def list_frus(self, call: Call) -> Reply:
         types = values(call, "type")
         if not all(spelled(TYPE, text) for text in types):
             return problem(400, "Invalid HMS type")
-        wanted = {spelled(TYPE, text) for text in types}
+        allowed_types = {spelled(TYPE, text) for text in types}
         tests, names, frus = _fru_tests(call), self._frus_of(call), self._inventory.frus
-        chosen = frus if names is None else [name for name in dict.fromkeys(names) if name in frus]
-        found = (frus[name] for name in chosen if not wanted or _maybe_of(name, wanted))
-        return listed_records(
-            fru for fru in found if (not wanted or fru["Type"] in wanted) and all(test(fru) for test in tests)
+        candidates = frus if names is None else [name for name in dict.fromkeys(names) if name in frus]
+        records = (frus[name] for name in candidates if not allowed_types or _may_have_type(name, allowed_types))
+        return records_reply(
+            fru
+            for fru in records
+            if (not allowed_types or fru["Type"] in allowed_types) and all(test(fru) for test in tests)
         )
 
     def _frus_of(self, call: Call) -> list[str] | None:
-        """Ids among which those asked for are; None when neither ids nor serial numbers are asked for."""
-        names, serials, found = values(call, "fruid"), values(call, "serialnumber"), self._inventory.found
+        """FRU ids that include all matches; None when the query has neither ids nor serial numbers."""
+        names, serials, seeds = values(call, "fruid"), values(call, "serialnumber"), self._inventory.hardware_seeds
         if names or not serials:
             return names or None
-        places = filter(None, map(found.with_serial, serials))
-        return [*(found.fru_at(place) for place in places), *self._inventory.frus.touched()]
+        places = filter(None, map(seeds.with_serial, serials))
+        return [*(seeds.fru_at(place) for place in places), *self._inventory.frus.touched()]
 
     def delete_fru(self, call: Call) -> Reply:
         name = call.args["fruid"]
         if name not in self._inventory.frus:
             return problem(404, "no such FRU ID.")
-        hardware, place = self._inventory.hardware, self._inventory.found.with_fru(name)
+        hardware, place = self._inventory.hardware, self._inventory.hardware_seeds.with_fru(name)
         candidates = [xname for xname in (place, *hardware.touched()) if xname and xname in hardware]
         if any(hardware[xname]["PopulatedFRU"] == name for xname in candidates):
-            # The place refers to it, and the database refuses.
+            # A place refers to the FRU, so the database refuses.
             return problem(500, "failed to query DB.")
         del self._inventory.frus[name]
         return message("deleted 1 entry")
@@ -165,19 +173,19 @@ class Hardware:
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
 
-def _maybe_of(name: str, types: set[str]) -> bool:
-    """Whether a FRU id may be of one of the types: it begins with it, unless it is named after its place."""
+def _may_have_type(name: str, types: set[str]) -> bool:
+    """Whether a FRU may have one of the types: its id begins with the type, unless the FRU is named after its place."""
     return name.partition(".")[0] in types or name.startswith("FRUIDfor")
 
 
-def _fru_tests(call: Call) -> list[Test]:
-    tests: list[Test] = []
-    makers = [_like(text) for text in values(call, "manufacturer")]
+def _fru_tests(call: Call) -> list[RecordTest]:
+    tests: list[RecordTest] = []
+    makers = [_contains(text) for text in values(call, "manufacturer")]
     if makers:
-        tests.append(lambda fru: _made_by(makers, _fact(fru, "Manufacturer")))
+        tests.append(lambda fru: _made_by(makers, _fru_field(fru, "Manufacturer")))
     for name, field in (("partnumber", "PartNumber"), ("serialnumber", "SerialNumber")):
-        if wanted := values(call, name):
-            tests.append(_among(field, wanted))
+        if texts := values(call, name):
+            tests.append(_field_test(field, texts))
     return tests
 
 
@@ -185,22 +193,22 @@ def _made_by(makers: Sequence[re.Pattern[str]], name: str | None) -> bool:
     return name is not None and any(maker.fullmatch(name) for maker in makers)
 
 
-def _among(field: str, wanted: Sequence[str]) -> Test:
-    return lambda fru: _fact(fru, field) in wanted
+def _field_test(field: str, texts: Sequence[str]) -> RecordTest:
+    return lambda fru: _fru_field(fru, field) in texts
 
 
-def _fact(fru: Json, field: str) -> str | None:
-    found = fru[fru_key(fru["Type"])].get(field)
-    return None if found is None else str(found)
+def _fru_field(fru: Json, field: str) -> str | None:
+    value = fru[fru_key(fru["Type"])].get(field)
+    return None if value is None else str(value)
 
 
-def _like(text: str) -> re.Pattern[str]:
-    """SQL's ``ILIKE '%text%'``, in which ``%`` and ``_`` of the text mean what they mean there."""
+def _contains(text: str) -> re.Pattern[str]:
+    """SQL's ``ILIKE '%text%'``, in which ``%`` and ``_`` of the text are wildcards too."""
     return like(f"%{text}%", re.IGNORECASE)
 
 
-def _posted(posted: Json) -> tuple[Json, Json]:
-    """The place and the FRU of one entry; raises ``ValueError`` in SMD's words."""
+def _posted_records(posted: Json) -> tuple[Json, Json]:
+    """The place and the FRU of one entry; raises ``ValueError`` with SMD's message."""
     xname = normal(posted["ID"])
     type_ = hms_type(xname)
     if not type_:
@@ -235,20 +243,20 @@ def _posted(posted: Json) -> tuple[Json, Json]:
 
 
 def _ordinal(xname: str) -> int:
-    found = _ORDINAL.search(xname)
-    return int(found[0]) if found else 0
+    match = _ORDINAL.search(xname)
+    return int(match[0]) if match else 0
 
 
-def _posted_fru_id(type_: str, xname: str, given: str, info: Json) -> str:
+def _posted_fru_id(type_: str, xname: str, posted_id: str, info: Json) -> str:
     if stem(type_) == "Outlet":
-        return given or f"FRUIDfor{xname}"
+        return posted_id or f"FRUIDfor{xname}"
     part = "" if type_ in WITHOUT_PART_NUMBER else info["PartNumber"]
     return fru_id(type_, xname, info.get("Manufacturer", info.get("Producer", "")), part, info["SerialNumber"])
 
 
-def _fits(location: Json, fru: Json) -> bool:
-    short = len(location["ID"]) <= LONGEST_XNAME and len(fru["Subtype"]) <= 63 and len(fru["FRUID"]) <= 255
-    return short and location["Ordinal"] <= _MOST and storable(fru["Subtype"], fru["FRUID"])
+def _is_storable(location: Json, fru: Json) -> bool:
+    lengths_fit = len(location["ID"]) <= LONGEST_XNAME and len(fru["Subtype"]) <= 63 and len(fru["FRUID"]) <= 255
+    return lengths_fit and location["Ordinal"] <= _MAX_INT32 and storable(fru["Subtype"], fru["FRUID"])
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:

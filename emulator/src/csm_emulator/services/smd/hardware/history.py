@@ -1,4 +1,4 @@
-"""``/Inventory/Hardware/History`` and ``/Inventory/HardwareByFRU/History``: what was found where, and when it went."""
+"""``/Inventory/Hardware/History`` and ``/Inventory/HardwareByFRU/History``: when FRUs were detected and removed."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from csm_emulator.dialects.hms.names import verified
 from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.inventory import Inventory
-from csm_emulator.services.smd.postgres_text import BadTime, time_of
+from csm_emulator.services.smd.postgres_text import InvalidTime, parse_time
 from csm_emulator.services.smd.query_parameters import values
-from csm_emulator.services.smd.responses import answer, message, problem
+from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BY_PLACE = "/hsm/v2/Inventory/Hardware/History"
 BY_FRU = "/hsm/v2/Inventory/HardwareByFRU/History"
-EVENTS = {"added": "Added", "removed": "Removed", "scanned": "Scanned", "detected": "Detected"}
-Test = Callable[[Json], bool]
+EVENT_TYPES = {"added": "Added", "removed": "Removed", "scanned": "Scanned", "detected": "Detected"}
+EventTest = Callable[[Json], bool]
 
 
 class History:
     def __init__(self, inventory: Inventory) -> None:
         self._table: RecordTable = inventory.history
-        self._found = inventory.found
+        self._hardware_seeds = inventory.hardware_seeds
 
     def of_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
@@ -41,11 +41,13 @@ class History:
     def _one(self, call: Call, name: str, events: Iterable[Json]) -> Reply:
         try:
             tests = _tests(call)
-        except ValueError as wrong:
-            return problem(400, str(wrong))
+        except ValueError as error:
+            return problem(400, str(error))
         if tests is None:
             return problem(500, "failed to query DB.")
-        return answer({"ID": name, "History": _in_time(event for event in events if _passes(event, tests))})
+        return json_reply(
+            {"ID": name, "History": _in_order_of_time(event for event in events if _passes(event, tests))}
+        )
 
     def by_place(self, call: Call) -> Reply:
         return self._all(call, "ID")
@@ -59,8 +61,8 @@ class History:
             return problem(400, "Invalid xname")
         try:
             tests = _tests(call)
-        except ValueError as wrong:
-            return problem(400, str(wrong))
+        except ValueError as error:
+            return problem(400, str(error))
         if tests is None:
             return problem(500, "failed to query DB.")
         if frus := values(call, "fruid"):
@@ -68,19 +70,19 @@ class History:
         places = [verified(xname) for xname in xnames] or (self._places_of(frus) if frus else list(self._table))
         events = self._events(places)
         grouped: dict[str, list[Json]] = {}
-        for event in _in_time(event for event in events if _passes(event, tests)):
+        for event in _in_order_of_time(event for event in events if _passes(event, tests)):
             grouped.setdefault(event[key], []).append(event)
-        found = [{"ID": name, "History": history} for name, history in grouped.items()]
-        # Go has nil for a list that nothing was put into.
-        return answer({"Components": found or None})
+        histories = [{"ID": name, "History": history} for name, history in grouped.items()]
+        # An empty list is nil in Go, and null on the wire.
+        return json_reply({"Components": histories or None})
 
     def _events(self, xnames: Iterable[str]) -> Iterable[Json]:
         for xname in dict.fromkeys(xnames):
             yield from self._table.get(xname, ())
 
     def _places_of(self, frus: Iterable[str]) -> list[str]:
-        """Where these may have been: where the machine has them, and wherever anything happened since."""
-        return [*filter(None, map(self._found.with_fru, frus)), *self._table.touched()]
+        """Places where these FRUs may have been: where the machine has them, and every place with later events."""
+        return [*filter(None, map(self._hardware_seeds.with_fru, frus)), *self._table.touched()]
 
     def delete_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
@@ -97,10 +99,10 @@ class History:
         name, count = call.args["fruid"], 0
         touched = {event["ID"] for event in self._events(self._places_of([name])) if event["FRUID"] == name}
         for xname in touched:
-            left = [event for event in self._table[xname] if event["FRUID"] != name]
-            count += len(self._table[xname]) - len(left)
-            if left:
-                self._table[xname] = left
+            remaining = [event for event in self._table[xname] if event["FRUID"] != name]
+            count += len(self._table[xname]) - len(remaining)
+            if remaining:
+                self._table[xname] = remaining
             else:
                 del self._table[xname]
         return _deleted(count)
@@ -110,34 +112,34 @@ def _deleted(count: int) -> Reply:
     return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
 
-def _tests(call: Call) -> list[Test] | None:
-    """None for a time that the database cannot read; raises ``ValueError`` for an event that is none."""
-    tests: list[Test] = []
+def _tests(call: Call) -> list[EventTest] | None:
+    """None for a time that the database cannot read; raises ``ValueError`` for an unknown event type."""
+    tests: list[EventTest] = []
     if events := values(call, "eventtype"):
-        wanted = {EVENTS.get(text.lower(), "") for text in events}
-        if "" in wanted:
+        event_types = {EVENT_TYPES.get(text.lower(), "") for text in events}
+        if "" in event_types:
             raise ValueError("Invalid HWInvHist event type")
-        tests.append(lambda event: event["EventType"] in wanted)
+        tests.append(lambda event: event["EventType"] in event_types)
     try:
         for name, sign in (("starttime", 1), ("endtime", -1)):
-            moment = (values(call, name) or [""])[0]
-            if moment:
-                tests.append(_beyond(time_of(moment), sign))
-    except BadTime:
+            text_limit = (values(call, name) or [""])[0]
+            if text_limit:
+                tests.append(_time_test(parse_time(text_limit), sign))
+    except InvalidTime:
         return None
     return tests
 
 
-def _beyond(moment: float, sign: int) -> Test:
-    return lambda event: (time_of(event["Timestamp"]) - moment) * sign > 0
+def _time_test(limit: float, sign: int) -> EventTest:
+    return lambda event: (parse_time(event["Timestamp"]) - limit) * sign > 0
 
 
-def _passes(event: Json, tests: Sequence[Test]) -> bool:
+def _passes(event: Json, tests: Sequence[EventTest]) -> bool:
     return all(test(event) for test in tests)
 
 
-def _in_time(events: Iterable[Json]) -> list[Json]:
-    return sorted(events, key=lambda event: time_of(event["Timestamp"]))
+def _in_order_of_time(events: Iterable[Json]) -> list[Json]:
+    return sorted(events, key=lambda event: parse_time(event["Timestamp"]))
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:

@@ -1,4 +1,4 @@
-"""What Redfish says of a place: the names that controllers give to what they hold."""
+"""The location info of places: names and sockets, as controllers give them over Redfish."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _CHASSIS = ("Chassis", "ComputeModule", "RouterModule", "NodeEnclosure", "HSNBoa
 
 
 def place_facts(kind: str, ordinal: int, part: Part, fru: Fru) -> Mapping[str, Json]:
-    """In the words of the type's LocationInfo."""
-    return _FACTS[kind](ordinal, part, fru)
+    """The fields of the type's LocationInfo."""
+    return _FACTS_OF_TYPE[kind](ordinal, part, fru)
 
 
 def _chassis(_: int, part: Part, fru: Fru) -> Mapping[str, Json]:
@@ -49,13 +49,13 @@ def _numbered(word: str) -> Callable[[int, Part, Fru], Mapping[str, Json]]:
 
 
 def _processor(ordinal: int, part: Part, _: Fru) -> Mapping[str, Json]:
-    """The makers of controllers agree on the word, and not on the number (hms-smd, rfcomponents_test.go)."""
+    """Manufacturers number processors differently (hms-smd, rfcomponents_test.go)."""
     maker, number = part.model.board.manufacturer if part.model else "", ordinal + 1
     if part.hardware_class != "River":
         return {"Id": f"CPU{ordinal}", "Name": "Processor", "Description": "", "Socket": f"CPU{ordinal}"}
     if maker == "GIGABYTE":
-        about = f"Processor Instance {number}"
-        return {"Id": str(number), "Name": f"Processor {number}", "Description": about, "Socket": f"P{ordinal}"}
+        description = f"Processor Instance {number}"
+        return {"Id": str(number), "Name": f"Processor {number}", "Description": description, "Socket": f"P{ordinal}"}
     if maker.startswith("Intel"):
         return {"Id": f"CPU{number}", "Name": f"Processor {number}", "Description": "", "Socket": f"CPU {number}"}
     return {"Id": str(number), "Name": "Processors", "Description": "", "Socket": f"Proc {number}"}
@@ -68,8 +68,8 @@ def _hsn_nic(ordinal: int, part: Part, fru: Fru) -> Mapping[str, Json]:
 
 
 def _memory(ordinal: int, _: Part, __: Fru) -> Mapping[str, Json]:
-    where = {"Socket": 0, "MemoryController": 0, "Channel": ordinal, "Slot": 0}
-    return {"Id": f"DIMM{ordinal}", "Name": f"DIMM{ordinal}", "MemoryLocation": where}
+    location = {"Socket": 0, "MemoryController": 0, "Channel": ordinal, "Slot": 0}
+    return {"Id": f"DIMM{ordinal}", "Name": f"DIMM{ordinal}", "MemoryLocation": location}
 
 
 def _manager(_: int, part: Part, __: Fru) -> Mapping[str, Json]:
@@ -85,7 +85,7 @@ def _pdu(_: int, part: Part, __: Fru) -> Mapping[str, Json]:
     return {"Id": redfish_id(part), "Name": "RackPDU"}
 
 
-_FACTS: Mapping[str, Callable[[int, Part, Fru], Mapping[str, Json]]] = {
+_FACTS_OF_TYPE: Mapping[str, Callable[[int, Part, Fru], Mapping[str, Json]]] = {
     **dict.fromkeys(_CHASSIS, _chassis),
     "Node": _node,
     "Processor": _processor,

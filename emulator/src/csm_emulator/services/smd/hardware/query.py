@@ -1,4 +1,4 @@
-"""``/Inventory/Hardware/Query/{xname}``: a part of the machine with everything in it, sorted by type."""
+"""``/Inventory/Hardware/Query/{xname}``: a place with all hardware inside it, sorted by type."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NODE = re.compile("^x[0-9]+c[0-9]+s[0-9]+b[0-9]+n[0-9]+")
 IN_NODES = ("Processor", "NodeAccel", "Memory", "Drive", "NodeHsnNic", "NodeAccelRiser")
 
 
-class _Wrong(Exception):
-    """What to tell the caller."""
+class _InvalidQuery(Exception):
+    """The query is invalid; the text goes to the caller."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class HardwareQuery:
     xname: str
     """Empty for the whole machine."""
     types: frozenset[str]
@@ -45,23 +45,23 @@ class Question:
     format: str
 
 
-def _question(call: Call) -> Question:
+def _parse_query(call: Call) -> HardwareQuery:
     text = call.args["xname"]
-    found = hms_type(normal(text)) if text == text.strip().lower() else ""
-    if not found:
-        raise _Wrong("Invalid xname")
+    type_ = hms_type(normal(text)) if text == text.strip().lower() else ""
+    if not type_:
+        raise _InvalidQuery("Invalid xname")
     types = values(call, "type")
-    if not all(spelled(TYPE, each) for each in types):
-        raise _Wrong("Invalid HMS type")
-    named = [*values(call, "partition"), text] if found == "Partition" else values(call, "partition")
-    partitions = partition_names(named)
+    if not all(spelled(TYPE, word) for word in types):
+        raise _InvalidQuery("Invalid HMS type")
+    partition_texts = [*values(call, "partition"), text] if type_ == "Partition" else values(call, "partition")
+    partitions = partition_names(partition_texts)
     if partitions is None:
-        raise _Wrong("Invalid partition")
+        raise _InvalidQuery("Invalid partition")
     parents = _switch(call, "parents")
     children = _switch(call, "children")
-    return Question(
-        "" if found in ("System", "All", "Partition") else normal(text),
-        frozenset(spelled(TYPE, each) for each in types),
+    return HardwareQuery(
+        "" if type_ in ("System", "All", "Partition") else normal(text),
+        frozenset(spelled(TYPE, word) for word in types),
         tuple(partitions),
         bool(parents),
         (not parents) if children is None else children,
@@ -70,58 +70,58 @@ def _question(call: Call) -> Question:
 
 
 def _switch(call: Call, name: str) -> bool | None:
-    """None when it was not said."""
-    said = values(call, name)
-    if not said:
+    """None without the parameter."""
+    texts = values(call, name)
+    if not texts:
         return None
-    text = said[0]
+    text = texts[0]
     if text not in _BOOLS and text not in ("T", "TRUE", "True", "F", "FALSE", "False"):
-        raise _Wrong(f"Invalid boolean for {name}")
+        raise _InvalidQuery(f"Invalid boolean for {name}")
     return _BOOLS[text.lower()]
 
 
 def _format(call: Call) -> str:
-    said = values(call, "format")
-    if not said:
+    texts = values(call, "format")
+    if not texts:
         return "NestNodesOnly"
-    if said[0].lower() not in FORMATS:
-        raise _Wrong("Invalid format")
-    return FORMATS[said[0].lower()]
+    if texts[0].lower() not in FORMATS:
+        raise _InvalidQuery("Invalid format")
+    return FORMATS[texts[0].lower()]
 
 
-def _select(hsm: Hsm, asked: Question) -> list[str]:
-    ancestors = list(_ancestors(asked.xname, with_system=not asked.children)) if asked.parents and asked.xname else []
-    chosen = _chosen(hsm.inventory, asked, ancestors)
-    if not asked.partitions:
-        return chosen
-    member = in_partitions(hsm, asked.partitions)
-    # SMD joins the conditions without parentheses: with children, the partition is asked of the parents alone.
-    loose = bool(ancestors) and asked.children
-    return [xname for xname in chosen if (loose and xname not in ancestors) or member(xname)]
+def _select(hsm: Hsm, query: HardwareQuery) -> list[str]:
+    ancestors = list(_ancestors(query.xname, with_system=not query.children)) if query.parents and query.xname else []
+    xnames = _candidates(hsm.inventory, query, ancestors)
+    if not query.partitions:
+        return xnames
+    in_partition = in_partitions(hsm, query.partitions)
+    # SMD joins the conditions without parentheses: with children, the partition filters the parents alone.
+    exempt_children = bool(ancestors) and query.children
+    return [xname for xname in xnames if (exempt_children and xname not in ancestors) or in_partition(xname)]
 
 
-def _chosen(inventory: Inventory, asked: Question, ancestors: Sequence[str]) -> list[str]:
+def _candidates(inventory: Inventory, query: HardwareQuery, ancestors: Sequence[str]) -> list[str]:
     def of_types(xnames: Iterable[str]) -> list[str]:
-        return [xname for xname in xnames if not asked.types or quick_kind(xname) in asked.types]
+        return [xname for xname in xnames if not query.types or quick_kind(xname) in query.types]
 
-    if asked.children and asked.types and not asked.parents:
-        tops = of_types(_below(inventory, asked.xname))
-        # Without any, SMD's pattern is empty and fits everything.
-        return within(inventory, tops) if tops else list(inventory.hardware)
-    if asked.children:
-        return [*_present(inventory, ancestors), *_below(inventory, asked.xname)]
-    if asked.types and not asked.parents:
-        return of_types(_below(inventory, asked.xname))
-    exact = [asked.xname, *ancestors] if asked.xname else ancestors
+    if query.children and query.types and not query.parents:
+        roots = of_types(_below(inventory, query.xname))
+        # Without any, SMD's pattern is empty and matches everything.
+        return within(inventory, roots) if roots else list(inventory.hardware)
+    if query.children:
+        return [*_present(inventory, ancestors), *_below(inventory, query.xname)]
+    if query.types and not query.parents:
+        return of_types(_below(inventory, query.xname))
+    exact = [query.xname, *ancestors] if query.xname else ancestors
     return of_types(_present(inventory, exact) if exact else inventory.hardware)
 
 
-def _below(inventory: Inventory, place: str) -> Iterable[str]:
-    return within(inventory, [place]) if place else inventory.hardware
+def _below(inventory: Inventory, xname: str) -> Iterable[str]:
+    return within(inventory, [xname]) if xname else inventory.hardware
 
 
 def _present(inventory: Inventory, upwards: Sequence[str]) -> list[str]:
-    """Those that have hardware, from the top down."""
+    """The places with hardware, outermost first."""
     return [xname for xname in reversed(upwards) if xname in inventory.hardware]
 
 
@@ -133,7 +133,7 @@ def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:
 
 
 def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
-    """By array; and what stands inside a node or a PDU instead, by array."""
+    """Array → places at the top level; and node or PDU → array → places that are nested inside it."""
     arrays: dict[str, list[str]] = {name: [] for name in ARRAYS.values()}
     hosts = {xname for xname in xnames if quick_kind(xname) in ("Node", "CabinetPDU")} if nested else set()
     inside: dict[str, dict[str, list[str]]] = {}
@@ -145,32 +145,32 @@ def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], 
         if host in hosts:
             inside.setdefault(host, {}).setdefault(array, []).append(xname)
         elif not (nested and outlet):
-            # Nested, outlets without their PDU are left out altogether.
+            # In the nested format, SMD omits outlets without their PDU.
             arrays[array].append(xname)
     return arrays, inside
 
 
-class _Writing:
-    """Writes records one by one: the whole machine is long."""
+class _QueryWriter:
+    """Encodes the records one by one, since a whole machine is long."""
 
     def __init__(self, text: Callable[[str], str], inside: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
         self._text = text
         self._inside = inside
         self._buffer = BytesIO()
 
-    def whole(self, head: Json, arrays: Mapping[str, Sequence[str]]) -> bytes:
+    def query_result(self, head: Json, arrays: Mapping[str, Sequence[str]]) -> bytes:
         self._buffer.write(utf8(marshal(head)[:-1]))
         self.arrays(arrays)
         self._buffer.write(b"}\n")
         return self._buffer.getvalue()
 
     def arrays(self, arrays: Mapping[str, Sequence[str]]) -> None:
-        """In the order of the wire."""
+        """Write the arrays in SMD's order."""
         for name in ARRAYS.values():
             if arrays.get(name):
                 self._buffer.write(f',"{name}":['.encode())
-                for place, xname in enumerate(arrays[name]):
-                    self._buffer.write(b"," if place else b"")
+                for index, xname in enumerate(arrays[name]):
+                    self._buffer.write(b"," if index else b"")
                     self._record(xname)
                 self._buffer.write(b"]")
 
@@ -186,11 +186,11 @@ def routes(hsm: Hsm) -> Sequence[Route]:
 
     def query(call: Call) -> Reply:
         try:
-            asked = _question(call)
-        except _Wrong as wrong:
-            return problem(400, str(wrong))
-        arrays, inside = _sorted(_select(hsm, asked), asked.format == "NestNodesOnly")
-        head = {"XName": call.args["xname"], "Format": asked.format}
-        return Reply(200, _Writing(texts.of, inside).whole(head, arrays), JSON)
+            hardware_query = _parse_query(call)
+        except _InvalidQuery as error:
+            return problem(400, str(error))
+        arrays, inside = _sorted(_select(hsm, hardware_query), hardware_query.format == "NestNodesOnly")
+        head = {"XName": call.args["xname"], "Format": hardware_query.format}
+        return Reply(200, _QueryWriter(texts.of, inside).query_result(head, arrays), JSON)
 
     return (Route("GET", f"{BASE}/{{xname}}", query),)

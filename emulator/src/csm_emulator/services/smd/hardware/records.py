@@ -1,4 +1,4 @@
-"""Places with what is in them, and what happened there."""
+"""Places with their FRUs, and the history of places."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from csm_emulator.services.smd.hardware.numbering import lineage
 from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.state.clock import rfc3339
 
-FEW = 100
-"""Places up to which it is quicker to look into each than to look at all hardware."""
+MAX_SEPARATE_LOOKUPS = 100
+"""Up to this number of places, separate lookups are faster than a pass over all hardware."""
 
 
 def on_wire(inventory: Inventory, location: Json) -> Json:
-    """With the FRU itself in place of its id."""
+    """The place with its FRU instead of the id of the FRU."""
     fru = location["PopulatedFRU"]
     if fru is None:
         return {name: value for name, value in location.items() if name != "PopulatedFRU"}
@@ -24,45 +24,45 @@ def on_wire(inventory: Inventory, location: Json) -> Json:
 
 
 def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
-    """The hardware at these xnames, and inside them."""
-    wanted = dict.fromkeys(places)
-    if len(wanted) > FEW:
+    """The xnames of the hardware at these places and inside them."""
+    roots = dict.fromkeys(places)
+    if len(roots) > MAX_SEPARATE_LOOKUPS:
         candidates: Iterable[str] = inventory.hardware
     else:
-        of_seed = dict.fromkeys(xname for place in wanted for xname in inventory.found.below(place))
+        of_seed = dict.fromkeys(xname for place in roots for xname in inventory.hardware_seeds.below(place))
         candidates = inventory.hardware.in_order(of_seed)
-    return [xname for xname in candidates if any(above in wanted for above in lineage(xname))]
+    return [xname for xname in candidates if any(ancestor in roots for ancestor in lineage(xname))]
 
 
-def store(inventory: Inventory, found: Sequence[tuple[Json, Json]], moment: float) -> None:
-    """Places and their FRUs; that they were found is written down, unless it was the last thing written.
+def store(inventory: Inventory, records: Sequence[tuple[Json, Json]], now: float) -> None:
+    """Store places and their FRUs, with an event "Detected" unless that is the last event of the place already.
 
-    Of several with one name the first is stored, and all are in the history.
+    Of several records with one xname the first is stored, and all are in the history.
     """
-    last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in found}
-    for place, fru in reversed(found):
+    last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in records}
+    for place, fru in reversed(records):
         inventory.frus[fru["FRUID"]] = fru
         inventory.hardware[place["ID"]] = {**place, "PopulatedFRU": fru["FRUID"]}
-    for place, fru in found:
-        before = last[place["ID"]]
-        if (before.get("FRUID"), before.get("EventType")) != (fru["FRUID"], "Detected"):
-            note(inventory, place["ID"], fru["FRUID"], "Detected", moment)
+    for place, fru in records:
+        latest = last[place["ID"]]
+        if (latest.get("FRUID"), latest.get("EventType")) != (fru["FRUID"], "Detected"):
+            add_history_event(inventory, place["ID"], fru["FRUID"], "Detected", now)
 
 
-def note(inventory: Inventory, xname: str, fru: str, event: str, moment: float) -> None:
-    entry = {"ID": xname, "FRUID": fru, "Timestamp": rfc3339(moment), "EventType": event}
+def add_history_event(inventory: Inventory, xname: str, fru: str, event: str, now: float) -> None:
+    entry = {"ID": xname, "FRUID": fru, "Timestamp": rfc3339(now), "EventType": event}
     inventory.history[xname] = [*inventory.history.get(xname, ()), entry]
 
 
 @lru_cache(maxsize=1 << 8)
 def _kind_of_letters(letters: str) -> str:
-    found = (hms_type("".join(f"{letter}{ordinal}" for letter in letters)) for ordinal in (0, 1))
-    return next(filter(None, found), "")
+    types = (hms_type("".join(f"{letter}{ordinal}" for letter in letters)) for ordinal in (0, 1))
+    return next(filter(None, types), "")
 
 
 _DIGITS = str.maketrans("", "", "0123456789")
 
 
 def quick_kind(xname: str) -> str:
-    """Of an xname that is one: the letters tell."""
+    """The type of a valid xname, which its letters determine."""
     return _kind_of_letters(xname.translate(_DIGITS))

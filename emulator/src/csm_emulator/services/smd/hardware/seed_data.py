@@ -1,4 +1,4 @@
-"""The hardware inventory of a machine that was discovered, made when somebody asks for it."""
+"""The hardware inventory of a discovered machine; each record is computed when it is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from csm_emulator.services.smd.hardware.types import TYPES, fru_key, place_key, 
 from csm_emulator.state.clock import rfc3339
 
 
-def _alike(item: Item, ordinal: int) -> tuple[object, ...]:
+def _shared_facts_key(item: Item, ordinal: int) -> tuple[object, ...]:
     part = item.part
     return item.kind, ordinal, id(item.fru), id(part.model), part.hardware_class, redfish_id(part)
 
@@ -38,28 +38,28 @@ class HardwareSeeds(Mapping[str, Json]):
         }
 
     def _place(self, item: Item, ordinal: int) -> Json:
-        """One object for all places that look alike."""
-        alike = _alike(item, ordinal)
-        found = self._places.get(alike)
-        if found is None:
+        """The location info: one object for all places that share their facts."""
+        key = _shared_facts_key(item, ordinal)
+        location = self._places.get(key)
+        if location is None:
             facts = place_facts(item.kind, ordinal, item.part, item.fru)
-            found = self._places[alike] = encode(facts, TYPES[item.kind][0])
-        return found
+            location = self._places[key] = encode(facts, TYPES[item.kind][0])
+        return location
 
-    def differing(self, xname: str) -> tuple[str, str, tuple[object, ...]]:
-        """FRU id and serial number; and what it has in common with the places that differ in nothing but those."""
+    def distinct_parts(self, xname: str) -> tuple[str, str, tuple[object, ...]]:
+        """FRU id, serial number, and a key that is the same for all places that differ only in those and the xname."""
         item = self._numbering.item(xname)
-        return self._numbering.fru_id(item), item.serial, _alike(item, item.ordinal)
+        return self._numbering.fru_id(item), item.serial, _shared_facts_key(item, item.ordinal)
 
-    def at(self, part: Part) -> Iterator[str]:
-        """The part's place and those inside it."""
+    def places_of(self, part: Part) -> Iterator[str]:
+        """The place of the part and the places inside it."""
         return self._numbering.places(part)
 
     def below(self, place: str) -> Iterator[str]:
         return self._numbering.below(place)
 
     def with_fru(self, name: str) -> str | None:
-        """The place that has this FRU in it."""
+        """The place of this FRU."""
         try:
             return self._numbering.with_fru_id(name).xname
         except KeyError:
@@ -70,7 +70,7 @@ class HardwareSeeds(Mapping[str, Json]):
         return self._numbering.fru_id(self._numbering.item(xname))
 
     def with_serial(self, serial: str) -> str | None:
-        """The place that holds what has this serial number."""
+        """The place of the FRU with this serial number."""
         try:
             return self._numbering.with_serial(serial).xname
         except KeyError:
@@ -103,8 +103,8 @@ class FruSeeds(Mapping[str, Json]):
 
     def _info(self, item: Item) -> Json:
         model = item.part.model if item.kind == "Node" else None
-        alike = (item.kind, id(item.fru), id(model))
-        if alike not in self._infos:
+        key = (item.kind, id(item.fru), id(model))
+        if key not in self._infos:
             facts = {
                 **item.fru.facts,
                 "Model": item.fru.model,
@@ -113,8 +113,8 @@ class FruSeeds(Mapping[str, Json]):
             }
             if model:
                 facts |= {"BiosVersion": model.firmware.get("BIOS", ""), "SystemType": "Physical"}
-            self._infos[alike] = encode(facts, TYPES[item.kind][1])
-        info = self._infos[alike]
+            self._infos[key] = encode(facts, TYPES[item.kind][1])
+        info = self._infos[key]
         return {**info, "SerialNumber": item.serial} if "SerialNumber" in info else info
 
     def __iter__(self) -> Iterator[str]:
@@ -125,15 +125,15 @@ class FruSeeds(Mapping[str, Json]):
 
 
 class HistorySeeds(Mapping[str, Json]):
-    """Every place was found with what is in it, once."""
+    """Every place has one event: its FRU was detected."""
 
-    def __init__(self, numbering: Numbering, begun: float) -> None:
+    def __init__(self, numbering: Numbering, discovery_time: float) -> None:
         self._numbering = numbering
-        self._at = rfc3339(begun)
+        self._timestamp = rfc3339(discovery_time)
 
     def __getitem__(self, xname: str) -> Json:
         fru = self._numbering.fru_id(self._numbering.item(xname))
-        return [{"ID": xname, "FRUID": fru, "Timestamp": self._at, "EventType": "Detected"}]
+        return [{"ID": xname, "FRUID": fru, "Timestamp": self._timestamp, "EventType": "Detected"}]
 
     def __contains__(self, xname: object) -> bool:
         return isinstance(xname, str) and xname in self._numbering

@@ -1,4 +1,4 @@
-"""What hardware inventory says of each type: the fields of SMD's structs, in their order.
+"""The fields of the hardware inventory for each type: those of SMD's structs, in their order.
 
 Names are those of pkg/redfish and pkg/sm in hms-smd.
 """
@@ -106,11 +106,11 @@ _DRIVE = struct(
 )
 _NIC_PLACE = struct("rf.NALocationInfoRF", texts("Id Name Description"))
 _NIC = struct("rf.NAFRUInfoRF", texts("Manufacturer Model PartNumber SKU SerialNumber"), omitted="SKU")
-_WHERE = "ContactInfo Latitude Longitude PartLocation Placement PostalAddress"
+_LOCATION_FIELDS = "ContactInfo Latitude Longitude PartLocation Placement PostalAddress"
 _LOCATION = struct(
     "rf.Location",
-    {name: NUMBER if name.endswith("itude") else maybe(RAW) for name in _WHERE.split()},
-    omitted=_WHERE,
+    {name: NUMBER if name.endswith("itude") else maybe(RAW) for name in _LOCATION_FIELDS.split()},
+    omitted=_LOCATION_FIELDS,
 )
 _PDU_PLACE = struct(
     "rf.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": maybe(_LOCATION)}
@@ -191,7 +191,7 @@ TYPES: dict[str, tuple[Struct, Struct]] = {
     "RouterBMC": (_MANAGER_PLACE, _MANAGER),
     "NodeAccelRiser": (_RISER_PLACE, _RISER),
 }
-"""Type → what is said of the place, and of what is in it."""
+"""Type → (location info, FRU info)."""
 _STEMS = {"CabinetPDU": "PDU", "CabinetPDUOutlet": "Outlet", "CabinetPDUPowerConnector": "Outlet"}
 WITHOUT_PART_NUMBER = frozenset({"CMMRectifier", "NodeEnclosurePowerSupply"})
 _MARKS = re.compile("[^a-zA-Z0-9]+")
@@ -220,7 +220,7 @@ ARRAYS = {
     "MgmtHLSwitch": "MgmtHLSwitches",
     "CDUMgmtSwitch": "CDUMgmtSwitches",
 }
-"""Type → the array that it is listed in, in the order of the wire."""
+"""Type → the array with its places, in SMD's order."""
 
 
 def stem(kind: str) -> str:
@@ -236,7 +236,7 @@ def fru_key(kind: str) -> str:
 
 
 def fru_id(kind: str, xname: str, manufacturer: str, part_number: str, serial_number: str) -> str:
-    """``Node.HPE.10192070D.HC0123``; what cannot be told apart is named after its place."""
+    """Such as ``Node.HPE.10192070D.HC0123``; named after its place when the FRU has no identity of its own."""
     maker, part, serial = (_MARKS.sub("", text) for text in (manufacturer, part_number, serial_number))
     name = ".".join(text for text in (kind, maker, part, serial) if text)
     trackable = serial and (maker or part) and len(name) <= 255

@@ -1,4 +1,4 @@
-"""``/Inventory/EthernetInterfaces``: which MAC and addresses belong to which component."""
+"""``/Inventory/EthernetInterfaces``: the MAC and IP addresses of components."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.errors import with_body
-from csm_emulator.services.smd.postgres_text import LONGEST_XNAME, BadTime, storable, time_of
+from csm_emulator.services.smd.postgres_text import LONGEST_XNAME, InvalidTime, parse_time, storable
 from csm_emulator.services.smd.query_parameters import values
-from csm_emulator.services.smd.responses import answer, created, message, problem
+from csm_emulator.services.smd.responses import created, json_reply, message, problem
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
@@ -37,8 +37,8 @@ PATCH = struct(
     {"Description": maybe(STRING), "ComponentID": maybe(STRING), "IPAddresses": maybe(slice_of(ADDRESS))},
 )
 ADDRESS_PATCH = struct("sm.IPAddressMappingPatch", {"Network": maybe(STRING)})
-# What SMD answers when it changed nothing because there was nothing.
-NOBODY = {
+# SMD's reply to a PATCH of an unknown interface.
+EMPTY_RECORD = {
     "ID": "",
     "Description": "",
     "MACAddress": "",
@@ -59,18 +59,18 @@ class Interfaces:
     def list(self, call: Call) -> Reply:
         try:
             tests = list(_tests(call))
-        except BadTime as wrong:
-            return problem(400, f"bad query param: {wrong}")
-        except ValueError as wrong:
-            return problem(400, str(wrong))
+        except InvalidTime as error:
+            return problem(400, f"bad query param: {error}")
+        except ValueError as error:
+            return problem(400, str(error))
         if values(call, "ipaddress") and values(call, "network"):
             # SMD joins the addresses twice under one name, and PostgreSQL refuses.
             return problem(500, "failed to query DB.")
-        found = (self._table[name] for name in self._candidates(call) if name in self._table)
-        return answer([record for record in found if all(test(record) for test in tests)])
+        records = (self._table[name] for name in self._candidates(call) if name in self._table)
+        return json_reply([record for record in records if all(test(record) for test in tests)])
 
     def _candidates(self, call: Call) -> Iterable[str]:
-        """Those among which the wanted ones are: BSS asks for one of tens of thousands whenever a node boots."""
+        """Ids that include all matches: BSS looks up one of tens of thousands whenever a node boots."""
         names = [mac.replace(":", "") for mac in values(call, "macaddress")] or values(call, "id")
         if names:
             return dict.fromkeys(name.lower() for name in names)
@@ -78,14 +78,16 @@ class Interfaces:
         if addresses and "" not in addresses:
             return self._hsm.inventory.by_address.candidates(addresses)
         xnames = values(call, "componentid")
-        return [name for xname in dict.fromkeys(xnames) for name in self._owners.of(verified(xname))] or self._table
+        return [
+            name for xname in dict.fromkeys(xnames) for name in self._owners.interfaces_of(verified(xname))
+        ] or self._table
 
     def create(self, _: Call, body: Json) -> Reply:
         try:
             mac = _mac(body["MACAddress"])
             record = self._record(body, mac)
-        except ValueError as wrong:
-            return problem(400, str(wrong))
+        except ValueError as error:
+            return problem(400, str(error))
         if not storable(body["Description"]) or len(record["ComponentID"]) > LONGEST_XNAME:
             return problem(500, "operation 'POST' failed during store.")
         if record["ID"] in self._table:
@@ -94,11 +96,11 @@ class Interfaces:
             )
             return problem(409, conflict)
         self._table[record["ID"]] = record
-        self._owners.forget()
+        self._owners.clear()
         return created(f"{BASE}/{record['ID']}")
 
     def _record(self, body: Json, mac: str) -> Json:
-        addresses = [_address(each) for each in body["IPAddresses"] or ()]
+        addresses = [_address(address) for address in body["IPAddresses"] or ()]
         xname = verified(body["ComponentID"])
         if body["ComponentID"] and not xname:
             raise ValueError("Invalid CompEthInterface component ID")
@@ -115,7 +117,7 @@ class Interfaces:
     def delete_all(self, _: Call) -> Reply:
         count = len(self._table)
         self._table.clear()
-        self._owners.forget()
+        self._owners.clear()
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
     def read(self, call: Call) -> Reply:
@@ -126,7 +128,7 @@ class Interfaces:
             return problem(500, "DB query failed.")
         if self._table.pop(call.args["id"].lower(), None) is None:
             return problem(404, "no such component ethernet interface.")
-        self._owners.forget()
+        self._owners.clear()
         return message("deleted 1 entry")
 
     def change(self, call: Call, body: Json) -> Reply:
@@ -138,8 +140,8 @@ class Interfaces:
             return problem(500, "failed to query DB.")
         record = self._table.get(call.args["id"])
         if record is None:
-            return answer(NOBODY)
-        return answer(self._put(_patched(record, body), body["IPAddresses"] is not None))
+            return json_reply(EMPTY_RECORD)
+        return json_reply(self._put(_patched(record, body), body["IPAddresses"] is not None))
 
     def addresses(self, call: Call) -> Reply:
         return self._read(call.args["id"], lambda record: record["IPAddresses"])
@@ -151,46 +153,48 @@ class Interfaces:
         record = self._table.get(name)
         if record is None:
             return problem(500, "operation 'POST' failed during store.")
-        if any(each["IPAddress"] == body["IPAddress"] for each in record["IPAddresses"]):
+        if any(address["IPAddress"] == body["IPAddress"] for address in record["IPAddresses"]):
             return problem(409, "operation would conflict with an existing IP Address on the same ethernet interface.")
         self._put({**record, "IPAddresses": [*record["IPAddresses"], _address(body)]}, True)
         return created(f"{BASE}/{name}/IPAddresses/{body['IPAddress']}")
 
     def change_address(self, call: Call, body: Json) -> Reply:
-        record = self._table.get(call.args["id"], NOBODY)
+        record = self._table.get(call.args["id"], EMPTY_RECORD)
         if body["Network"] is None:
-            # Without a network SMD forgets all addresses, then looks at the first.
-            if record is not NOBODY:
+            # Without a network SMD removes all addresses, then reads the first one.
+            if record is not EMPTY_RECORD:
                 self._put({**record, "IPAddresses": []}, True)
             return problem(500, _CRASH)
         addresses = record["IPAddresses"] or ()
         changed = {"IPAddress": call.args["ipaddr"], "Network": body["Network"]}
-        if all(each["IPAddress"] != changed["IPAddress"] for each in addresses):
+        if all(address["IPAddress"] != changed["IPAddress"] for address in addresses):
             return problem(404, "no such IP address in component ethernet interface.")
-        mapped = [_address(changed) if each["IPAddress"] == changed["IPAddress"] else each for each in addresses]
+        mapped = [
+            _address(changed) if address["IPAddress"] == changed["IPAddress"] else address for address in addresses
+        ]
         self._put({**record, "IPAddresses": mapped}, True)
-        return answer(_address(changed))
+        return json_reply(_address(changed))
 
     def delete_address(self, call: Call) -> Reply:
-        record = self._table.get(call.args["id"], NOBODY)
+        record = self._table.get(call.args["id"], EMPTY_RECORD)
         addresses = record["IPAddresses"] or ()
-        left = [each for each in addresses if each["IPAddress"] != call.args["ipaddr"]]
-        if len(left) == len(addresses):
+        remaining = [address for address in addresses if address["IPAddress"] != call.args["ipaddr"]]
+        if len(remaining) == len(addresses):
             return problem(404, "component ethernet interface has no such ip address.")
-        self._put({**record, "IPAddresses": left}, True)
+        self._put({**record, "IPAddresses": remaining}, True)
         return message("deleted 1 entry")
 
     def _read(self, name: str, show: Callable[[Json], Json]) -> Reply:
         record = self._table.get(name)
         if record is None:
             return problem(404, f"No such component ethernet interface: {name}")
-        return answer(show(record))
+        return json_reply(show(record))
 
     def _put(self, record: Json, addresses_changed: bool) -> Json:
         if addresses_changed:
             record = {**record, "LastUpdate": self._now()}
         self._table[record["ID"]] = record
-        self._owners.forget()
+        self._owners.clear()
         return record
 
     def _now(self) -> str:
@@ -205,7 +209,7 @@ def _patched(record: Json, body: Json) -> Json:
         changed["ComponentID"] = verified(body["ComponentID"])
         changed["Type"] = hms_type(changed["ComponentID"])
     if body["IPAddresses"] is not None:
-        changed["IPAddresses"] = [_on_wire(each) for each in body["IPAddresses"]]
+        changed["IPAddresses"] = [_on_wire(address) for address in body["IPAddresses"]]
     return changed
 
 
@@ -220,59 +224,59 @@ def _address(address: Json) -> Json:
 
 
 def _mac(text: str) -> str:
-    """As SMD reads it: hexadecimal of twelve digits, with the marks of anybody's spelling."""
-    bare = text.lower()
-    for mark in "-:.":
-        bare = bare.replace(mark, "", 5)
-    bare = bare.strip()
-    if len(bare.encode()) != 12:
+    """The MAC as SMD reads it: twelve hexadecimal digits, with any of the usual separators; raises ``ValueError``."""
+    text_digits = text.lower()
+    for separator in "-:.":
+        text_digits = text_digits.replace(separator, "", 5)
+    text_digits = text_digits.strip()
+    if len(text_digits.encode()) != 12:
         raise ValueError("MAC string has invalid length")
-    sign, digits = (bare[0], bare[1:]) if bare[0] in "+-" else ("", bare)
+    sign, digits = (text_digits[0], text_digits[1:]) if text_digits[0] in "+-" else ("", text_digits)
     if not all(digit in "0123456789abcdef" for digit in digits):
-        raise ValueError(f'strconv.ParseInt: parsing "{bare}": invalid syntax')
+        raise ValueError(f'strconv.ParseInt: parsing "{text_digits}": invalid syntax')
     plain = f"{'-' if sign == '-' else ''}{digits.lstrip('0') or '0'}".rjust(12, "0") if sign else digits
-    return ":".join(plain[place : place + 2] for place in range(0, 12, 2))
+    return ":".join(plain[index : index + 2] for index in range(0, 12, 2))
 
 
 def _tests(call: Call) -> Iterator[Callable[[Json], bool]]:
-    for name, key, wrong in (("id", "ID", "ID"), ("macaddress", "MACAddress", "MAC address")):
-        wanted = values(call, name)
-        if "" in wanted:
-            raise ValueError(f"Invalid component ethernet interface {wrong}.")
-        if wanted:
-            yield _among(key, [each.lower() for each in wanted])
+    for name, key, label in (("id", "ID", "ID"), ("macaddress", "MACAddress", "MAC address")):
+        texts = values(call, name)
+        if "" in texts:
+            raise ValueError(f"Invalid component ethernet interface {label}.")
+        if texts:
+            yield _field_test(key, [text.lower() for text in texts])
     for name, key in (("ipaddress", "IPAddress"), ("network", "Network")):
-        if wanted := values(call, name):
-            yield _some_address(key, wanted)
+        if texts := values(call, name):
+            yield _address_test(key, texts)
     if xnames := values(call, "componentid"):
-        if any(each and not verified(each) for each in xnames):
+        if any(text and not verified(text) for text in xnames):
             raise ValueError("Invalid CompID.")
-        yield _among("ComponentID", [verified(each) for each in xnames])
+        yield _field_test("ComponentID", [verified(text) for text in xnames])
     if types := values(call, "type"):
-        if not all(spelled(TYPE, each) for each in types):
+        if not all(spelled(TYPE, text) for text in types):
             raise ValueError("Invalid HMS type.")
-        yield _among("Type", [spelled(TYPE, each) for each in types])
+        yield _field_test("Type", [spelled(TYPE, text) for text in types])
     yield from _times(call)
 
 
 def _times(call: Call) -> Iterator[Callable[[Json], bool]]:
     for name, sign in (("newerthan", 1), ("olderthan", -1)):
-        moment = (values(call, name) or [""])[0]
-        if moment:
-            yield _beyond(time_of(moment), sign)
+        text = (values(call, name) or [""])[0]
+        if text:
+            yield _time_test(parse_time(text), sign)
 
 
-def _beyond(moment: float, sign: int) -> Callable[[Json], bool]:
-    return lambda record: (time_of(record["LastUpdate"]) - moment) * sign > 0
+def _time_test(limit: float, sign: int) -> Callable[[Json], bool]:
+    return lambda record: (parse_time(record["LastUpdate"]) - limit) * sign > 0
 
 
-def _among(key: str, wanted: Sequence[str]) -> Callable[[Json], bool]:
-    return lambda record: record[key] in wanted
+def _field_test(key: str, texts: Sequence[str]) -> Callable[[Json], bool]:
+    return lambda record: record[key] in texts
 
 
-def _some_address(key: str, wanted: Sequence[str]) -> Callable[[Json], bool]:
-    nobody: Json = {}
-    return lambda record: any(each.get(key, "") in wanted for each in record["IPAddresses"] or [nobody])
+def _address_test(key: str, texts: Sequence[str]) -> Callable[[Json], bool]:
+    no_address: Json = {}
+    return lambda record: any(address.get(key, "") in texts for address in record["IPAddresses"] or [no_address])
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:

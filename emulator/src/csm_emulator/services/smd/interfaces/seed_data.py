@@ -1,4 +1,4 @@
-"""The Ethernet interfaces that a discovered machine has: every NIC, with the address that DHCP gave it."""
+"""The Ethernet interfaces of a discovered machine: every NIC, with its address from DHCP."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def interface(nic: Nic, kind: str, updated: str) -> Json:
 
 
 def addresses(machine: Machine) -> Iterator[tuple[str, str]]:
-    """IP address and id of every interface."""
+    """The IP address and the id of every interface."""
     return ((nic.address, interface_id(nic.mac)) for nic in machine.topology.nics)
 
 
 class InterfaceSeeds(Mapping[str, Json]):
-    def __init__(self, machine: Machine, begun: float) -> None:
+    def __init__(self, machine: Machine, discovery_time: float) -> None:
         self._machine = machine
-        self._at = rfc3339(begun)
+        self._last_update = rfc3339(discovery_time)
         self._nics = {interface_id(nic.mac): nic for nic in machine.topology.nics}
 
     def __getitem__(self, name: str) -> Json:
         nic = self._nics[name]
         part = self._machine.part(nic.owner)
-        return interface(nic, part.type if part else "", self._at)
+        return interface(nic, part.type if part else "", self._last_update)
 
     def __contains__(self, name: object) -> bool:
         return name in self._nics

@@ -1,4 +1,4 @@
-"""Which components a request about locks or reservations means, and how it is to be carried out."""
+"""The body of a request about locks or reservations: its components and its processing model."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from csm_emulator.dialects.hms.names import verified
 from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import DatabaseError, Refusal, refused
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply
 from csm_emulator.services.smd.postgres_text import storable
 from csm_emulator.services.smd.responses import problem
 from csm_emulator.transport.call import Call, Reply
 
 BASE = "/hsm/v2/locks"
-NAMES = {
+PARAMETER_OF_FIELD = {
     "ComponentIDs": "id",
     "NID": "nid",
     "Type": "type",
@@ -33,65 +33,65 @@ NAMES = {
     "Locked": "locked",
     "ReservationDisabled": "reservation_disabled",
 }
-"""In a body → in the queries of components."""
+"""Field of a body → parameter of component filters."""
 _MODEL: dict[str, Kind] = {"ProcessingModel": STRING, "ReservationDuration": INT}
-FILTER = struct("sm.CompLockV2Filter", {**dict.fromkeys((*NAMES, "Reserved"), STRINGS), **_MODEL})
+FILTER = struct("sm.CompLockV2Filter", {**dict.fromkeys((*PARAMETER_OF_FIELD, "Reserved"), STRINGS), **_MODEL})
 KEY = struct("sm.CompLockV2Key", {"ID": STRING, "Key": STRING})
 KEYS = struct("sm.CompLockV2ReservationFilter", {"ReservationKeys": slice_of(KEY), **_MODEL})
 DEPUTIES = struct("sm.CompLockV2DeputyKeyArray", {"DeputyKeys": slice_of(KEY)})
 
 RIGID, FLEXIBLE = "rigid", "flexible"
-LONGEST = 15
-"""Minutes that a service may reserve for."""
+MAX_MINUTES = 15
+"""The longest reservation of a service in minutes."""
 NOT_FOUND = "Component not found"
-NEEDS_KEY, NEEDS_DEPUTY = "Reservation Key required for operation", "Deputy Key required for operation"
-SENTENCES = {
+KEY_REQUIRED, DEPUTY_KEY_REQUIRED = "Reservation Key required for operation", "Deputy Key required for operation"
+ERROR_OF_REASON = {
     "Locked": "Component is Locked",
     "Unlocked": "Component is Unlocked",
     "Disabled": "Component reservations are disabled",
     "Reserved": "Component is Reserved",
 }
-"""The reason in a list of failures → what is said when it ends the whole request."""
-Done = Callable[[Call, Json], Reply]
+"""Reason in a list of failures → message when it ends the whole request."""
+BodyHandler = Callable[[Call, Json], Reply]
 
 
-def checked(handler: Done) -> Done:
-    """Looks at the model, the duration and the keys first, and tells what SMD refuses."""
+def with_checked_body(handler: BodyHandler) -> BodyHandler:
+    """The handler, preceded by checks of the model, the duration and the keys; errors become replies."""
 
     def handle(call: Call, body: Json) -> Reply:
         try:
-            return handler(call, _verified(body))
-        except (Refusal, DatabaseError) as error:
-            return refused(error, hidden="operation 'POST' failed during store.")
+            return handler(call, _checked_body(body))
+        except (HmsError, DatabaseError) as error:
+            return error_reply(error, database_message="operation 'POST' failed during store.")
 
     return handle
 
 
-def _verified(body: Json) -> Json:
+def _checked_body(body: Json) -> Json:
     if "ProcessingModel" in body:
         model = (body["ProcessingModel"] or RIGID).lower()
         if model not in (RIGID, FLEXIBLE):
-            raise Refusal("Invalid Processing Model")
-        if body["ReservationDuration"] > LONGEST:
-            raise Refusal("Invalid Reservation Duration")
+            raise HmsError("Invalid Processing Model")
+        if body["ReservationDuration"] > MAX_MINUTES:
+            raise HmsError("Invalid Reservation Duration")
         body = {**body, "ProcessingModel": model}
     for name in ("ReservationKeys", "DeputyKeys"):
         if name in body:
-            body = {**body, name: [_key(each) for each in body[name] or ()]}
+            body = {**body, name: [_key(key) for key in body[name] or ()]}
     return body
 
 
 def _key(key: Json) -> Json:
     xname = verified(key["ID"])
     if not xname:
-        raise Refusal("got HMSTypeInvalid instead of valid type")
+        raise HmsError("got HMSTypeInvalid instead of valid type")
     if not storable(key["Key"]):
         raise DatabaseError
     return {"ID": xname, "Key": key["Key"].lower()}
 
 
-def with_duration(handler: Done) -> Done:
-    """Services must say how long."""
+def with_duration(handler: BodyHandler) -> BodyHandler:
+    """The handler, preceded by the check that the request has a duration, as those of services must."""
 
     def handle(call: Call, body: Json) -> Reply:
         if body["ReservationDuration"] <= 0:
@@ -101,42 +101,42 @@ def with_duration(handler: Done) -> Done:
     return handle
 
 
-def chosen(hsm: Hsm, body: Json, *, joined: bool = True) -> list[str]:
-    """The components that are meant; raises ``Refusal`` when there is none."""
-    found = filters.select(hsm, {NAMES[name]: body[name] for name in NAMES})
+def select_components(hsm: Hsm, body: Json, *, joined: bool = True) -> list[str]:
+    """The components that the body selects; raises ``HmsError`` when there are none."""
+    xnames = filters.select(hsm, {PARAMETER_OF_FIELD[name]: body[name] for name in PARAMETER_OF_FIELD})
     if not joined and (body["Group"] or body["Partition"]):
         raise DatabaseError
-    if not found:
-        raise Refusal(NOT_FOUND)
-    return found
+    if not xnames:
+        raise HmsError(NOT_FOUND)
+    return xnames
 
 
 def is_rigid(body: Json) -> bool:
     return bool(body["ProcessingModel"] == RIGID)
 
 
-def sorted_out(xnames: Sequence[str], hindrance: Callable[[str], str], body: Json) -> tuple[list[str], list[Json]]:
-    """Those that nothing hinders, and the failures; a rigid request ends at the first."""
-    free: list[str] = []
+def split_failures(xnames: Sequence[str], hindrance: Callable[[str], str], body: Json) -> tuple[list[str], list[Json]]:
+    """The components without a hindrance, and the failures; a rigid request raises ``HmsError`` at the first."""
+    unhindered: list[str] = []
     failures: list[Json] = []
     for xname in xnames:
         reason = hindrance(xname)
         if reason and is_rigid(body):
-            raise Refusal(SENTENCES[reason])
+            raise HmsError(ERROR_OF_REASON[reason])
         if reason:
             failures.append(failure(xname, reason))
         else:
-            free.append(xname)
-    return free, failures
+            unhindered.append(xname)
+    return unhindered, failures
 
 
 def failure(xname: str, reason: str) -> Json:
     return {"ID": xname, "Reason": reason}
 
 
-def counted(done: Sequence[str], failures: Sequence[Json]) -> Json:
+def counts_record(successes: Sequence[str], failures: Sequence[Json]) -> Json:
     return {
-        "Counts": {"Total": len(done) + len(failures), "Success": len(done), "Failure": len(failures)},
-        "Success": {"ComponentIDs": list(done)},
+        "Counts": {"Total": len(successes) + len(failures), "Success": len(successes), "Failure": len(failures)},
+        "Success": {"ComponentIDs": list(successes)},
         "Failure": list(failures),
     }

@@ -1,4 +1,4 @@
-"""``/locks``: locks, and whether components may be reserved at all."""
+"""``/locks``: locks, and whether components may be reserved."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from csm_emulator.dialects.hms.names import normal
 from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.services.smd.errors import DatabaseError, Refusal, refused, with_body
+from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply, with_body
 from csm_emulator.services.smd.locks import reservations
 from csm_emulator.services.smd.locks.filters import (
     BASE,
+    ERROR_OF_REASON,
     FILTER,
-    NAMES,
     NOT_FOUND,
-    SENTENCES,
-    Done,
-    checked,
-    chosen,
-    counted,
+    PARAMETER_OF_FIELD,
+    BodyHandler,
+    counts_record,
     failure,
     is_rigid,
-    sorted_out,
+    select_components,
+    split_failures,
+    with_checked_body,
 )
-from csm_emulator.services.smd.locks.table import Book, times
+from csm_emulator.services.smd.locks.table import ReservationTable, times
 from csm_emulator.services.smd.query_parameters import values
-from csm_emulator.services.smd.responses import answer, problem
+from csm_emulator.services.smd.responses import json_reply, problem
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -39,42 +39,45 @@ _CRASH = "SMD ends the connection here without an answer: runtime error"
 
 
 class Locks:
-    def __init__(self, hsm: Hsm, book: Book) -> None:
+    def __init__(self, hsm: Hsm, reservation_table: ReservationTable) -> None:
         self._hsm = hsm
-        self._book = book
+        self._reservations = reservation_table
 
     def status(self, _: Call, body: Json) -> Reply:
         if body["Reserved"] == []:
             return problem(500, _CRASH)
-        found = self._statuses(chosen(self._hsm, body), body["Reserved"])
-        if not found:
-            raise Refusal(NOT_FOUND)
-        reply = {"Components": found}
-        wanted, known = [normal(text) for text in body["ComponentIDs"] or ()], {each["ID"] for each in found}
-        # SMD looks for the missing only when other numbers of them were named than found.
-        missing = [xname for xname in wanted if xname not in known] if len(wanted) != len(found) else []
-        return answer({**reply, "NotFound": missing} if missing else reply)
+        statuses = self._statuses(select_components(self._hsm, body), body["Reserved"])
+        if not statuses:
+            raise HmsError(NOT_FOUND)
+        reply = {"Components": statuses}
+        requested, present = (
+            [normal(text) for text in body["ComponentIDs"] or ()],
+            {status["ID"] for status in statuses},
+        )
+        # SMD looks for missing components only when the number of results differs from that of the request.
+        missing = [xname for xname in requested if xname not in present] if len(requested) != len(statuses) else []
+        return json_reply({**reply, "NotFound": missing} if missing else reply)
 
     def status_by_query(self, call: Call) -> Reply:
         reserved = values(call, "reserved") or None
         if reserved and reserved[0] not in _BOOLS:
             return problem(400, f"bad 'Reserved' query parameter: {reserved[0]}")
-        given = {NAMES[name]: values(call, name.lower()) or None for name in _IN_QUERY}
+        arguments = {PARAMETER_OF_FIELD[name]: values(call, name.lower()) or None for name in _IN_QUERY}
         try:
-            return answer({"Components": self._statuses(filters.select(self._hsm, given), reserved)})
-        except (Refusal, DatabaseError) as error:
-            return refused(error, hidden="operation 'GET' failed during query.")
+            return json_reply({"Components": self._statuses(filters.select(self._hsm, arguments), reserved)})
+        except (HmsError, DatabaseError) as error:
+            return error_reply(error, database_message="operation 'GET' failed during query.")
 
     def _statuses(self, xnames: Sequence[str], reserved: Sequence[str] | None) -> list[Json]:
-        found = [self._status(xname) for xname in xnames]
+        statuses = [self._status(xname) for xname in xnames]
         if not reserved:
-            return found
+            return statuses
         if reserved[0] not in _BOOLS:
-            raise Refusal("Argument was not valid")
-        return [each for each in found if each["Reserved"] is _BOOLS[reserved[0]]]
+            raise HmsError("Argument was not valid")
+        return [status for status in statuses if status["Reserved"] is _BOOLS[reserved[0]]]
 
     def _status(self, xname: str) -> Json:
-        component, reservation = self._hsm.components[xname], self._book.find(xname)
+        component, reservation = self._hsm.components[xname], self._reservations.find(xname)
         return {
             "ID": xname,
             "Locked": component.get("Locked", False),
@@ -83,17 +86,17 @@ class Locks:
             "ReservationDisabled": component.get("ReservationDisabled", False),
         }
 
-    def set_lock(self, locked: bool) -> Done:
+    def set_lock(self, locked: bool) -> BodyHandler:
         def handle(_: Call, body: Json) -> Reply:
-            xnames = chosen(self._hsm, body)
-            free, failures = sorted_out(xnames, lambda xname: self._hindrance(xname, locked), body)
-            reserved = {xname for xname in free if self._book.find(xname)}
-            if (reserved and is_rigid(body)) or len(reserved) == len(free):
-                raise Refusal(SENTENCES["Reserved"])
-            failures += [failure(xname, "Reserved") for xname in free if xname in reserved]
-            done = [xname for xname in free if xname not in reserved]
-            self._put(done, "Locked", locked)
-            return answer(counted(done, failures))
+            xnames = select_components(self._hsm, body)
+            unhindered, failures = split_failures(xnames, lambda xname: self._hindrance(xname, locked), body)
+            reserved = {xname for xname in unhindered if self._reservations.find(xname)}
+            if (reserved and is_rigid(body)) or len(reserved) == len(unhindered):
+                raise HmsError(ERROR_OF_REASON["Reserved"])
+            failures += [failure(xname, "Reserved") for xname in unhindered if xname in reserved]
+            changed = [xname for xname in unhindered if xname not in reserved]
+            self._put(changed, "Locked", locked)
+            return json_reply(counts_record(changed, failures))
 
         return handle
 
@@ -103,14 +106,14 @@ class Locks:
             return "Locked" if locked else "Unlocked"
         return "Disabled" if component.get("ReservationDisabled") else ""
 
-    def set_disabled(self, disabled: bool) -> Done:
+    def set_disabled(self, disabled: bool) -> BodyHandler:
         def handle(_: Call, body: Json) -> Reply:
-            done = chosen(self._hsm, body)
+            xnames = select_components(self._hsm, body)
             if disabled:
-                for xname in done:
-                    self._book.forget(xname)
-            self._put(done, "ReservationDisabled", disabled)
-            return answer(counted(done, ()))
+                for xname in xnames:
+                    self._reservations.remove(xname)
+            self._put(xnames, "ReservationDisabled", disabled)
+            return json_reply(counts_record(xnames, ()))
 
         return handle
 
@@ -120,15 +123,15 @@ class Locks:
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    book = Book(hsm.context)
-    hsm.removals.append(book.forget)
-    locks = Locks(hsm, book)
+    reservation_table = ReservationTable(hsm.context)
+    hsm.removal_listeners.append(reservation_table.remove)
+    locks = Locks(hsm, reservation_table)
 
-    def post(path: str, handler: Done) -> Route:
-        return Route("POST", f"{BASE}/{path}", with_body(FILTER, checked(handler)))
+    def post(path: str, handler: BodyHandler) -> Route:
+        return Route("POST", f"{BASE}/{path}", with_body(FILTER, with_checked_body(handler)))
 
     return (
-        *reservations.reservation_routes(hsm, book),
+        *reservations.reservation_routes(hsm, reservation_table),
         post("status", locks.status),
         Route("GET", f"{BASE}/status", locks.status_by_query),
         post("lock", locks.set_lock(True)),

@@ -1,4 +1,4 @@
-"""Who has reserved what, until when; what has run out is gone."""
+"""The table of reservations; a reservation that has expired is removed when it is read."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from csm_emulator.state.clock import rfc3339
 _MINUTE = 60.0
 
 
-class Book:
+class ReservationTable:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._table = context.tables.open("smd.reservations")
         self._numbers = context.tables.open("smd.reservations.numbers")
 
     def find(self, xname: str) -> Json | None:
-        found = self._table.get(xname)
-        if found is not None and found["expires"] is not None and found["expires"] <= self._context.clock.now():
+        reservation = self._table.get(xname)
+        if (
+            reservation is not None
+            and reservation["expires"] is not None
+            and reservation["expires"] <= self._context.clock.now()
+        ):
             del self._table[xname]
             return None
-        return found
+        return reservation
 
-    def make(self, xname: str, minutes: int) -> Json:
+    def create(self, xname: str, minutes: int) -> Json:
         number = self._numbers.get("last", 0) + 1
         self._numbers["last"] = number
         now, random = self._context.clock.now(), self._context.random
@@ -39,25 +43,25 @@ class Book:
     def renew(self, xname: str, minutes: int) -> None:
         self._table[xname] = {**self._table[xname], "expires": self._context.clock.now() + minutes * _MINUTE}
 
-    def forget(self, xname: str) -> None:
+    def remove(self, xname: str) -> None:
         self._table.pop(xname, None)
 
     def with_keys(self, kind: str, keys: Iterable[str]) -> list[str]:
-        """Whose ``key`` or ``deputy`` key is among these: a key begins with the xname."""
-        found = []
+        """The components whose ``key`` or ``deputy`` key is one of these; a key begins with the xname."""
+        xnames = []
         for key in dict.fromkeys(keys):
             xname = key.partition(":")[0]
             reservation = self.find(xname)
             if reservation is not None and reservation[kind] == key:
-                found.append(xname)
-        return found
+                xnames.append(xname)
+        return xnames
 
 
 def times(reservation: Json) -> Json:
-    """When it began and when it ends, if it does, to the second."""
-    told = {"CreationTime": rfc3339(reservation["created"], 0)}
-    return told | ends(reservation)
+    """When it was created and, if it has an end, when it expires, in whole seconds."""
+    creation = {"CreationTime": rfc3339(reservation["created"], 0)}
+    return creation | expiration(reservation)
 
 
-def ends(reservation: Json) -> Json:
+def expiration(reservation: Json) -> Json:
     return {} if reservation["expires"] is None else {"ExpirationTime": rfc3339(reservation["expires"], 0)}
