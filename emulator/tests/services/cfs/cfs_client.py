@@ -8,7 +8,7 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import VCS_USER, vcs_password
-from csm_emulator.services.cfs.records import Book
+from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.site import Site
 from csm_emulator.transport.call import Call, Reply
 from service_client import Service, reopen
@@ -24,14 +24,14 @@ class RunnerRecorder:
 
     latest: RunnerRecorder
 
-    def __init__(self, _: Context, book: Book) -> None:
-        self.book = book
+    def __init__(self, _: Context, records: CfsRecords) -> None:
+        self.records = records
         self.created: list[str] = []
         self.deleted: list[str] = []
         RunnerRecorder.latest = self
 
     def session_created(self, name: str) -> None:
-        assert self.book.session(name) is not None
+        assert self.records.session(name) is not None
         self.created.append(name)
 
     def session_deleted(self, name: str) -> None:
@@ -50,8 +50,8 @@ class Cfs(Service):
         site.mesh._ask = self._mesh
 
     @property
-    def book(self) -> Book:
-        return self.runs.book
+    def records(self) -> CfsRecords:
+        return self.runs.records
 
     def reopened(self) -> Cfs:
         reopened_cfs = Cfs(reopen(self.site))
@@ -99,13 +99,13 @@ class Cfs(Service):
 
     def apply(self, session: str, xnames: list[str], status: str = "applied") -> None:
         """Reports all layers of the session for these components, as Ansible would."""
-        record = self.book.session(session)
+        record = self.records.session(session)
         assert record is not None
-        for layer in self.book.layers(record):
-            self.book.append_state(xnames, layer, status, session)
+        for layer in self.records.layers(record):
+            self.records.append_state(xnames, layer, status, session)
 
     def end(self, session: str, succeeded: str = "true") -> None:
-        self.book.change_session(session, status="complete", succeeded=succeeded)
+        self.records.change_session(session, status="complete", succeeded=succeeded)
 
     def _mesh(self, service: str, call: Call) -> Reply:
         self.asked.append((service, call.path))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from csm_emulator.services.cfs import routes as face
+from csm_emulator.services.cfs import routes
 from csm_emulator.site import Site
 from service_client import open_site
 from services.cfs.cfs_client import Cfs, RunnerRecorder
@@ -17,7 +17,7 @@ Open = Callable[[str], Cfs]
 
 @pytest.fixture(autouse=True)
 def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(face, "Runs", RunnerRecorder)
+    monkeypatch.setattr(routes, "SessionRuns", RunnerRecorder)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def cfs(open_cfs: Open) -> Cfs:
 def shared_cfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cfs]:
     """A machine for tests whose requests are refused."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(face, "Runs", RunnerRecorder)
+        patch.setattr(routes, "SessionRuns", RunnerRecorder)
         opened = Cfs(open_site(tmp_path_factory.mktemp("shared") / "tiny.state"))
         yield opened
         opened.site.kept.close()

@@ -20,7 +20,7 @@ def configuration(cfs: Cfs) -> None:
 
 def sessions(cfs: Cfs) -> list[dict[str, Any]]:
     """The sessions of the batcher, oldest first."""
-    return [cfs.book.session(name) or {} for name in cfs.runs.created]
+    return [cfs.records.session(name) or {} for name in cfs.runs.created]
 
 
 def limits(cfs: Cfs) -> list[list[str]]:
@@ -128,7 +128,7 @@ def test_layers_that_a_good_session_left_out_are_skipped(cfs: Cfs) -> None:
     cfs.set_desired("c", NODE)
     cfs.step(70)
     (session,) = sessions(cfs)
-    cfs.book.append_state([NODE], cfs.book.layers(session)[0], "applied", session["name"])
+    cfs.records.append_state([NODE], cfs.records.layers(session)[0], "applied", session["name"])
     cfs.end(session["name"])
     cfs.step(10)
     state = cfs.get(f"/v3/components/{NODE}?state_details=true")["state"]
@@ -170,7 +170,7 @@ def test_failures_of_ansible_are_its_own_to_report(cfs: Cfs) -> None:
     cfs.set_desired("c", NODE, OTHER)
     cfs.step(70)
     (session,) = sessions(cfs)
-    cfs.book.append_state([NODE], cfs.book.layers(session)[0], "failed", session["name"])
+    cfs.records.append_state([NODE], cfs.records.layers(session)[0], "failed", session["name"])
     cfs.end(session["name"], "false")
     cfs.step(10)
     assert cfs.get(f"/v3/components/{NODE}")["error_count"] == 1
@@ -182,7 +182,7 @@ def test_failures_of_ansible_are_its_own_to_report(cfs: Cfs) -> None:
 def test_a_session_that_ended_somehow_is_a_failure_and_a_deleted_one_is_made_again(cfs: Cfs) -> None:
     cfs.set_desired("c", NODE)
     cfs.step(70)
-    cfs.book.change_session(cfs.runs.created[0], status="complete", succeeded="unknown")
+    cfs.records.change_session(cfs.runs.created[0], status="complete", succeeded="unknown")
     cfs.step(10)
     assert cfs.get(f"/v3/components/{NODE}")["error_count"] == 1
     cfs.step(60)
@@ -201,7 +201,7 @@ def test_a_session_that_stays_pending_is_deleted(cfs: Cfs) -> None:
     assert cfs.runs.deleted == cfs.runs.created[:1]
     cfs.step(60)
     assert len(cfs.runs.created) == 2
-    cfs.book.change_session(cfs.runs.created[1], status="running")
+    cfs.records.change_session(cfs.runs.created[1], status="running")
     cfs.step(3600)
     assert len(cfs.runs.deleted) == 1
 

@@ -22,9 +22,9 @@ def test_a_whole_machine_is_configured(open_cfs: Callable[[str], Cfs]) -> None:
     cfs.step(70)
     assert len(cfs.runs.created) == -(-len(nodes) // 25)
     for name in cfs.runs.created:
-        session = cfs.book.session(name)
+        session = cfs.records.session(name)
         assert session is not None
-        cfs.book.change_session(name, status="running")
+        cfs.records.change_session(name, status="running")
         cfs.apply(name, session["ansible"]["limit"].split(","))
         cfs.end(name)
     cfs.step(10)

@@ -12,7 +12,7 @@ from services.cfs.cfs_client import NODE, OLD, OTHER, URL, Cfs
 def session(cfs: Cfs, configuration: str, limit: str = "") -> dict[str, Any]:
     body = {"name": "s", "configuration_name": configuration, "configuration_limit": limit}
     cfs.do("POST", "/v3/sessions", body)
-    record = cfs.book.session("s")
+    record = cfs.records.session("s")
     assert record is not None
     return record
 
@@ -35,7 +35,7 @@ def test_the_layers_of_a_session(cfs: Cfs, limit: str, places: list[str]) -> Non
         for repo, name in names.items()
     ]
     cfs.do("PUT", "/v3/configurations/c", {"layers": layers})
-    session_layers = cfs.book.layers(session(cfs, "c", limit))
+    session_layers = cfs.records.layers(session(cfs, "c", limit))
     assert [layer["layer"] for layer in session_layers] == places
     for layer in session_layers:
         assert layer == {**layers[int(layer["layer"])], "special_parameters": {}, "layer": layer["layer"]}
@@ -43,41 +43,41 @@ def test_the_layers_of_a_session(cfs: Cfs, limit: str, places: list[str]) -> Non
 
 def test_layers_that_are_built_in_or_gone(cfs: Cfs) -> None:
     record = session(cfs, "debug_noop")
-    assert [(layer["clone_url"], layer["playbook"]) for layer in cfs.book.layers(record)] == [("", "noop.yaml")]
-    assert cfs.book.additional_inventory(record) is None
+    assert [(layer["clone_url"], layer["playbook"]) for layer in cfs.records.layers(record)] == [("", "noop.yaml")]
+    assert cfs.records.additional_inventory(record) is None
     with pytest.raises(LookupError):
-        cfs.book.layers({"configuration": {"name": "gone", "limit": ""}})
+        cfs.records.layers({"configuration": {"name": "gone", "limit": ""}})
 
 
 def test_the_inventory_is_that_of_the_configuration_or_of_the_options(cfs: Cfs) -> None:
     cfs.configure("c", "one")
     record = session(cfs, "c")
-    assert cfs.book.additional_inventory(record) is None
+    assert cfs.records.additional_inventory(record) is None
     cfs.do("PATCH", "/v3/options", {"additional_inventory_url": "u"})
-    assert (cfs.book.additional_inventory(record) or {})["clone_url"] == "u"
+    assert (cfs.records.additional_inventory(record) or {})["clone_url"] == "u"
     credentials = {"username": "u", "password": "p"}
     cfs.do("POST", "/v3/sources", {"name": "s", "clone_url": "of-source", "credentials": credentials})
     cfs.do("PATCH", "/v3/options", {"additional_inventory_source": "s"})
-    assert (cfs.book.additional_inventory(record) or {})["clone_url"] == "of-source"
+    assert (cfs.records.additional_inventory(record) or {})["clone_url"] == "of-source"
     own = {"clone_url": URL.format("two"), "commit": OLD}
     cfs.do("PUT", "/v3/configurations/c", {"layers": [], "additional_inventory": own})
-    assert (cfs.book.additional_inventory(record) or {}).items() >= own.items()
+    assert (cfs.records.additional_inventory(record) or {}).items() >= own.items()
 
 
 def test_reports_of_ansible(cfs: Cfs) -> None:
     cfs.configure("c", "one")
     cfs.set_desired("c", NODE, OTHER)
-    layer = cfs.book.layers(session(cfs, "c"))[0]
-    cfs.book.append_state([NODE, OTHER, "missing"], layer, "failed", "s")
-    cfs.book.append_state([NODE], layer, "failed", "s")
-    cfs.book.append_state([OTHER], layer, "incomplete", "s")
+    layer = cfs.records.layers(session(cfs, "c"))[0]
+    cfs.records.append_state([NODE, OTHER, "missing"], layer, "failed", "s")
+    cfs.records.append_state([NODE], layer, "failed", "s")
+    cfs.records.append_state([OTHER], layer, "incomplete", "s")
     assert "missing" not in cfs.nodes()
-    components = cfs.book.components([NODE, OTHER, "missing"])
+    components = cfs.records.components([NODE, OTHER, "missing"])
     assert [record["error_count"] for record in components.values()] == [2, 1]
     assert cfs.status(OTHER) == "pending"
-    cfs.book.append_state([NODE], layer, "failed", "s")
+    cfs.records.append_state([NODE], layer, "failed", "s")
     assert cfs.status(NODE) == "failed"
-    cfs.book.append_state([NODE, OTHER], layer, "applied", "s")
+    cfs.records.append_state([NODE, OTHER], layer, "applied", "s")
     assert [cfs.status(xname) for xname in (NODE, OTHER)] == ["configured", "configured"]
     assert (
         cfs.get(f"/v3/components/{NODE}?state_details=true").items()
@@ -98,9 +98,9 @@ def test_reports_of_ansible(cfs: Cfs) -> None:
 
 
 def test_what_is_not_there(cfs: Cfs) -> None:
-    cfs.book.change_session("none", status="running")
-    cfs.book.add_artifact("none", {})
-    assert cfs.book.session("none") is None
-    assert cfs.book.component("none") is None
-    assert cfs.book.credentials("none") is None
-    assert cfs.book.options()["batch_size"] == 25
+    cfs.records.change_session("none", status="running")
+    cfs.records.add_artifact("none", {})
+    assert cfs.records.session("none") is None
+    assert cfs.records.component("none") is None
+    assert cfs.records.credentials("none") is None
+    assert cfs.records.options()["batch_size"] == 25

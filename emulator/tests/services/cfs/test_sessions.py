@@ -191,7 +191,7 @@ def test_an_artifact_is_noted_once(cfs: Cfs) -> None:
     artifact = {"type": "ims_customized_image", "image_id": IMAGE, "result_id": IMAGE}
     for _ in range(2):
         cfs.do("PATCH", "/v3/sessions/s", {"status": {"artifacts": [artifact]}})
-        cfs.book.add_artifact("s", artifact)
+        cfs.records.add_artifact("s", artifact)
     assert cfs.get("/v3/sessions/s")["status"]["artifacts"] == [artifact]
 
 
@@ -200,7 +200,7 @@ def test_sessions_are_found_by_what_they_are(cfs: Cfs) -> None:
     cfs.end("old")
     cfs.step(DAY)
     make(cfs, "new", tags={"a": "b", "c": "d"})
-    cfs.book.change_session("new", status="running")
+    cfs.records.change_session("new", status="running")
     assert names(cfs, "status=running") == ["new"]
     assert names(cfs, "status=&succeeded=true") == ["old"]
     assert names(cfs, "name_contains=ol") == ["old"]

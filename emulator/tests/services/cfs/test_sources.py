@@ -37,7 +37,7 @@ def test_a_source_is_named_by_its_url_and_shows_no_password(cfs: Cfs) -> None:
     assert cfs.get("/v3/sources") == {"sources": [source], "next": None}
     reopened_cfs = cfs.reopened()
     assert reopened_cfs.get(path(ONE)) == source
-    assert reopened_cfs.book.credentials(ONE) == {"username": "crayvcs", "password": cfs.password}
+    assert reopened_cfs.records.credentials(ONE) == {"username": "crayvcs", "password": cfs.password}
     assert new(reopened_cfs, name="other")["credentials"]["secret_name"] != secret
     problem = (409, "Conflicting source name", "A source with the name other already exists")
     body = {"name": "other", "clone_url": "u", "credentials": {"username": "u", "password": "p"}}
@@ -62,7 +62,7 @@ def test_a_patch_changes_what_it_names_and_keeps_the_secret(cfs: Cfs) -> None:
         "PATCH", "/v3/sources/s", {"description": "d", "credentials": {"username": "u", "password": "p"}}
     )
     assert source_after == {**source_before, "description": "d", "last_updated": "2027-01-15T08:00:01Z"}
-    assert cfs.book.credentials("s") == {"username": "u", "password": "p"}
+    assert cfs.records.credentials("s") == {"username": "u", "password": "p"}
     half = {"credentials": {"username": "u"}}
     detail = "Both username and password must be provided for password authentication credentials"
     assert cfs.problem("PATCH", "/v3/sources/s", half) == (400, "Invalid credentials", detail)
@@ -83,7 +83,7 @@ def test_a_source_that_is_used_stays(cfs: Cfs) -> None:
     cfs.do("PATCH", "/v3/options", {"additional_inventory_source": ""})
     assert cfs.say("DELETE", "/v3/sources/t").status == 204
     cfs.do("POST", "/v3/sources/restored", {"clone_url": ONE, "credentials": credentials})
-    assert cfs.book.credentials("restored") is None
+    assert cfs.records.credentials("restored") is None
     assert cfs.problem("GET", "/v3/sources/t") == (404, "Source not found", "Source t could not be found")
     assert cfs.problem("DELETE", "/v3/sources/t")[0] == 404
 

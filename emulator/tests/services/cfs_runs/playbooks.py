@@ -8,8 +8,8 @@ from typing import Any
 
 from csm_emulator.services.cfs.ansible.hosts import Inventory
 from csm_emulator.services.cfs.ansible.playbooks.parser import read_playbook
-from csm_emulator.services.cfs.ansible.run_state import Course, Options, Setting
-from csm_emulator.services.cfs.ansible.runner import follow
+from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions, RunInputs, RunResult
+from csm_emulator.services.cfs.ansible.runner import run_to_end
 
 FACTS = {"ansible_architecture": "x86_64", "ansible_os_family": "Suse"}
 _COUNTS = re.compile(r"(\w+)=(\d+)")
@@ -25,9 +25,9 @@ class Files:
         return self._texts.get(path)
 
     def has(self, path: str) -> bool:
-        return path in self._texts or bool(self.below(path))
+        return path in self._texts or bool(self.files_in(path))
 
-    def below(self, folder: str) -> Sequence[str]:
+    def files_in(self, folder: str) -> Sequence[str]:
         return sorted(path for path in self._texts if path.startswith(f"{folder}/"))
 
 
@@ -35,19 +35,19 @@ def run(
     playbook: str,
     more: Mapping[str, str] | None = None,
     hosts: Sequence[str] = ("x1", "x2"),
-    options: Options | None = None,
+    options: PlaybookOptions | None = None,
     **setting: Any,
-) -> Course:
+) -> RunResult:
     """Runs a ``site.yml`` and other files on hosts that are all in the group Compute."""
     files = Files({"site.yml": playbook, **(more or {})})
     inventory = setting.pop("inventory", None) or Inventory({"Compute": list(hosts)})
-    return follow(
-        Setting(
+    return run_to_end(
+        RunInputs(
             files,
             "site.yml",
             read_playbook(files, "site.yml"),
             inventory,
-            options or Options(),
+            options or PlaybookOptions(),
             lambda _: FACTS,
             lambda number: (number * 37 % 100) / 100,
             1_800_000_000.0,
@@ -62,11 +62,11 @@ def tasks(text: str, head: str = "hosts: all\n  gather_facts: false") -> str:
     return f"- {head}\n  tasks:\n{lines}\n"
 
 
-def log(course: Course) -> list[str]:
+def log(course: RunResult) -> list[str]:
     return [line for _, lines in course.timeline.entries for line in lines]
 
 
-def text(course: Course) -> str:
+def text(course: RunResult) -> str:
     return "\n".join(log(course))
 
 

@@ -15,19 +15,19 @@ from csm_emulator.services.cfs.ansible import limits as meter
 from csm_emulator.services.cfs.ansible.hosts import Inventory, terms
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
 from csm_emulator.services.cfs.ansible.jinja.filters import FILTERS, TESTS
-from csm_emulator.services.cfs.ansible.jinja.templates import render, show
+from csm_emulator.services.cfs.ansible.jinja.templates import render, render_to_text
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, known
-from csm_emulator.services.cfs.ansible.limits import Meter
+from csm_emulator.services.cfs.ansible.limits import WorkMeter
 from csm_emulator.services.cfs.ansible.playbooks import layer_files as reading
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused, Reading
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader, ReadingPaused
 from csm_emulator.services.cfs.ansible.playbooks.parser import read_playbook
-from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MOST_PIECES, AnsibleError
-from csm_emulator.services.cfs.ansible.run_state import Options, Setting
-from csm_emulator.services.cfs.ansible.runner import begin
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MAX_FILE_VALUES, AnsibleError
+from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions, RunInputs
+from csm_emulator.services.cfs.ansible.runner import start_run
 from csm_emulator.services.cfs.ansible.variables import Scope
 from csm_emulator.services.cfs.jobs.inventory.host_files import read_hosts
-from csm_emulator.services.cfs.jobs.repositories import Library, NoCommit, Repository
-from csm_emulator.services.cfs.records import Book
+from csm_emulator.services.cfs.jobs.repositories import CommitNotFound, Repository, RepositoryCache
+from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.services.cfs.sources.vcs import Vcs
 from csm_emulator.state.scheduler import NotYet
 from csm_emulator.transport.call import Reply, json_reply
@@ -125,7 +125,7 @@ def test_a_template_that_would_hold_or_fill_the_process_is_unknown(template: str
     tracemalloc.start()
     started = process_time()
     assert not known(render(template, LONG))
-    assert show(f"a {template}", LONG) == f"a {template}"
+    assert render_to_text(f"a {template}", LONG) == f"a {template}"
     assert process_time() - started < 2
     assert tracemalloc.get_traced_memory()[1] < 100_000_000
     tracemalloc.stop()
@@ -133,7 +133,7 @@ def test_a_template_that_would_hold_or_fill_the_process_is_unknown(template: str
 
 @pytest.mark.parametrize("template", BLOCKS)
 def test_blocks_stay_as_they_are_written(template: str) -> None:
-    assert show(template, LONG) == template
+    assert render_to_text(template, LONG) == template
 
 
 def test_variables_that_nest_deep_expressions_are_unknown() -> None:
@@ -163,7 +163,7 @@ def test_a_number_of_many_digits_is_unknown() -> None:
 def test_braces_that_never_close_are_read_once() -> None:
     braces = "{{" * 100_000
     started = process_time()
-    assert show(braces, Scope(())) == braces
+    assert render_to_text(braces, Scope(())) == braces
     assert process_time() - started < 1
 
 
@@ -175,22 +175,22 @@ def test_the_expressions_of_one_task_have_a_bound() -> None:
     }
     scope = Scope(({**long, "all": "".join(f"{{{{ v{number} }}}}" for number in range(190))},))
     started = process_time()
-    assert "{{" in show("{{ all }}{{ v0 }}", scope)
+    assert "{{" in render_to_text("{{ all }}{{ v0 }}", scope)
     assert process_time() - started < 5
     assert evaluate("1 + 1", scope) is UNKNOWN
 
 
 def test_new_expressions_bring_others_their_turn() -> None:
-    meter = Meter()
+    meter = WorkMeter()
     evaluate("1000000 + 7 * 3 + 1", Scope((), meter))
     assert meter.done > 0
-    meter.rest()
+    meter.start_turn()
     evaluate("1000000 + 7 * 3 + 1", Scope((), meter))
     assert meter.done == 0
 
 
 def test_collections_are_compared_for_what_it_costs() -> None:
-    meter = Meter()
+    meter = WorkMeter()
     nest = [[1] * 100] * 100
     maps = ({"a": nest, "b": [[1] * 100] * 100},)
     assert evaluate("a == b and a in [b]", Scope(maps, meter)) is True
@@ -210,7 +210,7 @@ _PIECES = [
 @given(st.lists(st.sampled_from(_PIECES), max_size=15))
 def test_no_expression_raises(pieces: list[str]) -> None:
     values = {"a": 3, "l": ["x", 1], "d": {"k": [1]}, "p": UNKNOWN, "s": "Text"}
-    filled = show(f"a {{{{ {' '.join(pieces)} }}}}", Scope((values,)))
+    filled = render_to_text(f"a {{{{ {' '.join(pieces)} }}}}", Scope((values,)))
     assert filled.startswith("a ")
 
 
@@ -279,20 +279,20 @@ def test_what_tasks_take_over_counts() -> None:
 
 def test_a_large_file_is_refused() -> None:
     with pytest.raises(AnsibleError, match="document has more than 30000 values"):
-        run(f"- hosts: all\n  vars: {{a: [{','.join(['1'] * MOST_PIECES)}]}}\n")
+        run(f"- hosts: all\n  vars: {{a: [{','.join(['1'] * MAX_FILE_VALUES)}]}}\n")
 
 
 def test_large_files_are_read_one_by_one() -> None:
     large = f"a: [{','.join(['1'] * 20_000)}]\n"
     files = Files({"site.yml": "- hosts: all\n  vars_files: [a.yml, b.yml]\n", "a.yml": large, "b.yml": large})
-    reading = Reading()
-    with pytest.raises(Paused):
+    reading = LayerReader()
+    with pytest.raises(ReadingPaused):
         read_playbook(files, "site.yml", reading)
     assert len(read_playbook(files, "site.yml", reading)) == 1
 
 
 def test_many_large_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_READ", 100)
+    monkeypatch.setattr(reading, "MAX_VALUES_IN_LAYER", 100)
     with pytest.raises(AnsibleError, match="more than 100 values in the files of this layer"):
         run(f"- hosts: all\n  vars: {{a: [{','.join(['1'] * 100)}]}}\n")
 
@@ -300,29 +300,29 @@ def test_many_large_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 LOOP = f"- debug: {{msg: hi}}\n  loop: [{','.join(map(str, range(1000)))}]\n"
 
 
-def _setting(playbook: str) -> Setting:
+def _setting(playbook: str) -> RunInputs:
     files = Files({"site.yml": playbook})
     plays = read_playbook(files, "site.yml")
     hosts = Inventory({"Compute": ["x1"]})
-    return Setting(files, "site.yml", plays, hosts, Options(), lambda _: FACTS, lambda _: 0.5)
+    return RunInputs(files, "site.yml", plays, hosts, PlaybookOptions(), lambda _: FACTS, lambda _: 0.5)
 
 
 def test_a_long_run_lets_others_have_their_turn() -> None:
-    following = begin(_setting(tasks(LOOP * 10)))
+    following = start_run(_setting(tasks(LOOP * 10)))
     pauses = 0
     while not following.go_until(float("inf")):
         pauses += 1
-        assert following.meter.done < 2 * meter.TURN
+        assert following.meter.done < 2 * meter.WORK_PER_TURN
     assert pauses >= 3
-    assert following.course is not None
-    assert following.course.code == 0
+    assert following.result is not None
+    assert following.result.code == 0
 
 
 def test_others_have_their_turn_between_items_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "TURN", 150)
+    monkeypatch.setattr(meter, "WORK_PER_TURN", 150)
     playbook = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(2500)))}]}}\n  tasks:\n"
     looped = f"    - debug: {{msg: '{{{{ a | unique | length }}}}'}}\n      loop: [{'1,' * 20}]\n"
-    following = begin(_setting(playbook + looped))
+    following = start_run(_setting(playbook + looped))
     pauses = 0
     while not following.go_until(float("inf")):
         pauses += 1
@@ -337,7 +337,7 @@ class CountingNotYet(NotYet):
 
 
 def test_more_results_than_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "MOST_HELD", 10_000)
+    monkeypatch.setattr(meter, "MAX_RESULTS", 10_000)
     course = run(tasks(LOOP * 5))
     assert course.code == 137
     assert "ERROR! ansible-playbook was killed: its results and its log are more than" in text(course)
@@ -350,16 +350,16 @@ def test_more_results_than_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_templates_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "MOST_AT_ONCE", 1000)
+    monkeypatch.setattr(meter, "MAX_STEP_WORK", 1000)
     playbook = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(5000)))}]}}\n  tasks:\n"
     course = run(playbook + "    - debug: {msg: '{{ a | unique | sort | unique | sort | unique | sort | length }}'}\n")
     assert course.code == 137
-    assert "its templates and conditions take longer than anybody waits" in text(course)
+    assert "its templates and conditions take too long" in text(course)
 
 
 def test_a_session_in_several_parts_logs_every_line_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "TURN", 50)
-    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.TURN", 50)
+    monkeypatch.setattr(meter, "WORK_PER_TURN", 50)
+    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.WORK_PER_TURN", 50)
     monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", CountingNotYet)
     CountingNotYet.count = 0
     lab.configure("c", lab.layer("one", tasks("- debug: {msg: hi}\n  loop: [1, 2, 3, 4, 5, 6]\n" * 10)))
@@ -383,20 +383,20 @@ class Pages:
         return json_reply({"tree": [{"path": f"d/f{page}", "type": "blob"}], "truncated": page < self._pages})
 
 
-def _library(vcs: Pages) -> Library:
-    return Library(cast("Vcs", vcs), cast("Book", None))
+def _library(vcs: Pages) -> RepositoryCache:
+    return RepositoryCache(cast("Vcs", vcs), cast("CfsRecords", None))
 
 
 def test_a_large_tree_is_read_page_by_page() -> None:
     vcs = Pages(12)
     library = _library(vcs)
     for page_size in (5, 10):
-        with pytest.raises(Paused):
+        with pytest.raises(ReadingPaused):
             Repository(library, "/r", "", "c")
         assert len(vcs.asked) == page_size
     repository = Repository(library, "/r", "", "c")
     assert len(vcs.asked) == 12, "no page twice"
-    assert len(repository.paths) == len(repository.below("d")) == 12
+    assert len(repository.paths) == len(repository.files_in("d")) == 12
     assert repository.has("d")
     assert repository.has("d/f3")
     assert not repository.has("d/f")
@@ -406,9 +406,9 @@ def test_a_large_tree_is_read_page_by_page() -> None:
 def test_a_tree_without_an_end_is_refused() -> None:
     library = _library(Pages(1000))
     for _ in range(39):
-        with pytest.raises(Paused):
+        with pytest.raises(ReadingPaused):
             library.tree("/r", "", "c")
-    with pytest.raises(NoCommit, match="No space left on device"):
+    with pytest.raises(CommitNotFound, match="No space left on device"):
         library.tree("/r", "", "c")
 
 
@@ -422,10 +422,10 @@ class Hosts:
         self.asked.append(path)
         return self._texts[path]
 
-    def reading(self, _: str) -> Reading:
-        return Reading()
+    def reader(self, _: str) -> LayerReader:
+        return LayerReader()
 
-    def end_reading(self, _: str) -> None:
+    def end_reader(self, _: str) -> None:
         """Does nothing: the stub has no cache."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
-from csm_emulator.services.cfs.ansible.jinja.templates import holds, render, show
+from csm_emulator.services.cfs.ansible.jinja.templates import holds, render, render_to_text
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNDEFINED, UNKNOWN
 from csm_emulator.services.cfs.ansible.modules.command_lines import run_command, run_shell
 from csm_emulator.services.cfs.ansible.variables import Scope
@@ -104,13 +104,13 @@ def test_a_member_of_nothing_is_nothing() -> None:
 
 def test_variables_that_multiply_come_to_an_end() -> None:
     many = {f"v{number}": f"{{{{ v{number + 1} }}}}" * 20 for number in range(10)}
-    assert "{{" in show("{{ v0 }}", Scope((many,)))
+    assert "{{" in render_to_text("{{ v0 }}", Scope((many,)))
 
 
 def test_templates_keep_types_and_leave_what_they_cannot_fill() -> None:
     assert render("{{ settings.names }}", SCOPE) == ["a", "b"]
     assert render({"a": ["{{ number }}", "n{{ number }}"]}, SCOPE) == {"a": [3, "n3"]}
-    assert show("{{ name }} and {{ printed }}", SCOPE) == "x1000c0s0b0n0 and {{ printed }}"
+    assert render_to_text("{{ name }} and {{ printed }}", SCOPE) == "x1000c0s0b0n0 and {{ printed }}"
     assert holds("{{ number == 3 }}", SCOPE)
     assert not holds("no", Scope(({"no": "false"},)))
 
@@ -132,7 +132,7 @@ def test_templates_keep_types_and_leave_what_they_cannot_fill() -> None:
 )
 def test_an_endless_expression_is_unknown(text: str) -> None:
     assert evaluate(text, SCOPE) is UNKNOWN
-    assert show(f"a {{{{ {text} }}}}", SCOPE) == f"a {{{{ {text} }}}}"
+    assert render_to_text(f"a {{{{ {text} }}}}", SCOPE) == f"a {{{{ {text} }}}}"
     assert holds(text, SCOPE)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from csm_emulator.services.cfs.ansible.hosts import Inventory, choose
+from csm_emulator.services.cfs.ansible.hosts import Inventory, match_hosts
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
-from csm_emulator.services.cfs.ansible.run_state import Course, Options
+from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions, RunResult
 from services.cfs_runs.playbooks import count_task_lines, counts, log, run, tasks, text
 
 
@@ -63,7 +63,7 @@ def test_the_recap_agrees_with_the_lines() -> None:
         ),
         {"more.yml": "- set_fact: {a: 1}\n- assert: {that: a == 1}\n"},
         hosts=["x1", "x2", "x3"],
-        fell={"x3": 30.0},
+        down_since={"x3": 30.0},
     )
     lines = log(course)
     results = {
@@ -134,7 +134,7 @@ def test_handlers_run_once_at_the_end_for_changed_hosts() -> None:
     )
     playbook += "  handlers:\n    - name: restart it\n      service: {name: s}\n    - name: other\n      ping:\n"
     playbook += "    - name: heard\n      ping:\n      listen: tell\n"
-    lines = log(run(playbook, settled=frozenset({"x1"})))
+    lines = log(run(playbook, configured_hosts=frozenset({"x1"})))
     place = lines.index("RUNNING HANDLER [restart it] ***************************************************")
     assert lines[place + 1 : place + 3] == ["changed: [x2]", ""]
     assert place > lines.index('    "msg": "last"')
@@ -144,7 +144,7 @@ def test_handlers_run_once_at_the_end_for_changed_hosts() -> None:
 
 
 def test_what_was_applied_before_changes_nothing() -> None:
-    course = run(tasks("- file: {path: /x}\n- shell: touch /y"), settled=frozenset({"x1"}))
+    course = run(tasks("- file: {path: /x}\n- shell: touch /y"), configured_hosts=frozenset({"x1"}))
     assert [counts(log(course))[host]["changed"] for host in ("x1", "x2")] == [1, 2]
 
 
@@ -271,7 +271,7 @@ def test_too_much_is_killed() -> None:
     many = ", ".join(str(number) for number in range(1000))
     course = run(tasks(f"- ping:\n  loop: [{many}]\n" * 20), hosts=[f"x{number}" for number in range(25)])
     assert course.code == 137
-    assert not course.tallies
+    assert not course.recap_counts
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_a_file_that_is_not_there() -> None:
 )
 def test_patterns(pattern: str, hosts: str) -> None:
     inventory = Inventory({"Compute": ["a", "b", "c"], "gpu": ["b", "d"]})
-    assert "".join(choose(inventory, pattern)[0]) == hosts
+    assert "".join(match_hosts(inventory, pattern)[0]) == hosts
 
 
 def test_a_play_without_hosts_is_skipped() -> None:
@@ -368,15 +368,15 @@ def test_a_play_without_hosts_is_skipped() -> None:
 
 
 def test_the_limit() -> None:
-    assert set(counts(log(run(tasks("- ping:"), options=Options(limit="x2,x7"))))) == {"x2"}
-    result = run(tasks("- ping:"), options=Options(limit="x7"))
+    assert set(counts(log(run(tasks("- ping:"), options=PlaybookOptions(limit="x2,x7"))))) == {"x2"}
+    result = run(tasks("- ping:"), options=PlaybookOptions(limit="x7"))
     assert log(result)[-1] == "ERROR! Specified hosts and/or --limit does not match any hosts"
     assert result.code == 1
 
 
 def run_tagged(**options: frozenset[str]) -> str:
     playbook = tasks("- name: A\n  ping:\n  tags: a\n- name: B\n  ping:\n  tags: [b, never]\n- name: C\n  ping:\n")
-    lines = log(run(playbook, options=Options(**options), hosts=["x1"]))  # type: ignore[arg-type]
+    lines = log(run(playbook, options=PlaybookOptions(**options), hosts=["x1"]))  # type: ignore[arg-type]
     return "".join(line[6] for line in lines if line.startswith("TASK ["))
 
 
@@ -414,7 +414,7 @@ def test_images_are_known_by_their_variable() -> None:
 def test_verbosity_and_secrets() -> None:
     playbook = tasks("- command: /usr/bin/thing a\n- command: /usr/bin/secret\n  no_log: true")
     assert "thing" not in text(run(playbook))
-    output = text(run(playbook, options=Options(verbosity=2)))
+    output = text(run(playbook, options=PlaybookOptions(verbosity=2)))
     assert '"cmd": ["/usr/bin/thing", "a"]' in output
     assert "task path: /etc/ansible/layer0/site.yml:4" in output
     assert "secret" not in output
@@ -427,15 +427,15 @@ def test_an_error_that_is_fatal_for_all() -> None:
     course = run(
         tasks("- fail: {msg: no}\n  when: inventory_hostname == 'x1'\n- ping:", "hosts: all\n  any_errors_fatal: true")
     )
-    assert course.broke
+    assert course.aborted
     assert course.code == 2 | 8
     assert "TASK [ping]" not in text(course)
-    assert (course.tallies["x1"].failed, course.tallies["x2"].failed) == (1, 0)
+    assert (course.recap_counts["x1"].failed, course.recap_counts["x2"].failed) == (1, 0)
 
 
 def test_faults_strike_where_they_aim() -> None:
     playbook = tasks("- name: First\n  file: {path: /a}\n- name: Second\n  file: {path: /b}\n- name: Third\n  ping:")
-    course = run(playbook, faulty={"x1": "second", "x2": ""})
+    course = run(playbook, failing_tasks={"x1": "second", "x2": ""})
     first, second = text(course).split("TASK [Second]")
     assert "changed: [x1]" in first
     assert "fatal: [x2]: FAILED!" in first
@@ -443,7 +443,7 @@ def test_faults_strike_where_they_aim() -> None:
     assert "MODULE FAILURE" in second
 
 
-def falls(course: Course) -> int:
+def falls(course: RunResult) -> int:
     return next(place for place, line in enumerate(log(course)) if "UNREACHABLE" in line)
 
 
@@ -452,14 +452,14 @@ def test_what_was_printed_before_a_node_fell_stays() -> None:
     whole = run(playbook)
     for share in (0.1, 0.4, 0.8):
         moment = whole.timeline.now * share
-        course = run(playbook, fell={"x2": moment})
+        course = run(playbook, down_since={"x2": moment})
         entries_before = [entry for entry in whole.timeline.entries if entry[0] <= moment]
         assert course.timeline.entries[: len(entries_before)] == entries_before
         assert falls(course) >= sum(len(lines) for _, lines in entries_before)
         recap = counts(log(course))["x2"]
         assert recap["unreachable"] == 1
         assert recap["ok"] < 9
-    local = run(tasks("- debug: {msg: a}\n- ping:"), fell={"x1": -1.0})
+    local = run(tasks("- debug: {msg: a}\n- ping:"), down_since={"x1": -1.0})
     assert "ok: [x1] => {" in log(local)
     assert counts(log(local))["x1"]["unreachable"] == 1
 

@@ -10,7 +10,7 @@ from typing import Any
 from csm_emulator.cluster.pods import Pod
 from csm_emulator.seed_data.images import ROOTFS
 from csm_emulator.seed_data.secrets import s3_keys
-from csm_emulator.services.ims.images.artifacts import Bucket
+from csm_emulator.services.ims.images.artifacts import S3WithMetadata
 from csm_emulator.site import Site
 from csm_emulator.transport.call import JSON, Reply
 from service_client import Service, open_site, reopen
@@ -31,8 +31,8 @@ class Ims(Service):
         return Ims(reopen(self.site))
 
     @property
-    def s3(self) -> Bucket:
-        return Bucket(self.site.mesh, s3_keys(self.site.random))
+    def s3(self) -> S3WithMetadata:
+        return S3WithMetadata(self.site.mesh, s3_keys(self.site.random))
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         return super().ask(method, path, body, headers or ({} if body is None else {"content-type": JSON}))

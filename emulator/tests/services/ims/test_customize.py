@@ -9,7 +9,7 @@ import pytest
 
 from csm_emulator.cluster.pods import Pod
 from csm_emulator.seed_data.images import INITRD, KERNEL, PARAMETERS, ROOTFS
-from csm_emulator.services.ims.images.layers import records
+from csm_emulator.services.ims.images.job_records import read_records
 from services.ims.ims_client import Ims, sum_of
 
 LAYERS = {"layers": [{"name": "uss", "commit": "abc"}], "commands": ["zypper install slurm", "dracut -f"]}
@@ -80,7 +80,7 @@ def test_what_comes_of_it(ims: Ims) -> None:
         assert entry["md5"] == entry["link"]["etag"] == sum_of(ims.object(entry["link"]["path"]))
     assert artifacts[ROOTFS]["link"]["path"] == f"s3://boot-images/{image['id']}/rootfs"
     assert ims.file(image["id"], KERNEL) == ims.file(parent["id"], KERNEL)
-    assert ims.s3.note("boot-images", f"{image['id']}/rootfs", "md5sum") == artifacts[ROOTFS]["md5"]
+    assert ims.s3.metadata("boot-images", f"{image['id']}/rootfs", "md5sum") == artifacts[ROOTFS]["md5"]
 
 
 def test_the_root_file_system_tells_what_was_done(ims: Ims) -> None:
@@ -88,7 +88,7 @@ def test_the_root_file_system_tells_what_was_done(ims: Ims) -> None:
     job = run(ims, LAYERS)
     data = ims.file(job["resultant_image_id"], ROOTFS)
     assert data.startswith(ims.file(parent["id"], ROOTFS))
-    assert records(data) == [{"job": "customize", "parent": parent["id"], **LAYERS}]
+    assert read_records(data) == [{"job": "customize", "parent": parent["id"], **LAYERS}]
     log = ims.logs(job["id"])
     assert "+ zypper install slurm\n+ dracut -f" in log
     assert "Uploading 4 image artifacts." in log
@@ -99,7 +99,7 @@ def test_the_same_layers_give_the_same_bytes_and_others_do_not(ims: Ims) -> None
     one, same, other_root, by_hand = (ims.file(image, ROOTFS) for image in images)
     assert one == same
     assert len({one, other_root, by_hand}) == 3
-    assert records(by_hand)[0]["layers"] == []
+    assert read_records(by_hand)[0]["layers"] == []
 
 
 def test_an_image_of_an_image(ims: Ims) -> None:
@@ -108,7 +108,7 @@ def test_an_image_of_an_image(ims: Ims) -> None:
     ims.until(job, "waiting_on_user")
     ims.touch(job, content={"layers": ["b"], "commands": []})
     second = ims.until(job, "success")["resultant_image_id"]
-    layers = records(ims.file(second, ROOTFS))
+    layers = read_records(ims.file(second, ROOTFS))
     assert [record["layers"] for record in layers] == [LAYERS["layers"], ["b"]]
     assert layers[1]["parent"] == first
 
@@ -116,7 +116,7 @@ def test_an_image_of_an_image(ims: Ims) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"layers": 3}', '"x"', "\ud800", "[" * 50_000])
 def test_whatever_is_in_the_file(ims: Ims, content: str) -> None:
     job = run(ims, content)
-    assert records(ims.file(job["resultant_image_id"], ROOTFS))[0]["layers"] == []
+    assert read_records(ims.file(job["resultant_image_id"], ROOTFS))[0]["layers"] == []
 
 
 def test_marked_as_failed(ims: Ims) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from csm_emulator.seed_data.image_files import tarball
 from csm_emulator.seed_data.images import ROOTFS
-from csm_emulator.services.ims.images.layers import records
+from csm_emulator.services.ims.images.job_records import read_records
 from services.ims.ims_client import Ims
 
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
@@ -181,7 +181,7 @@ def test_a_build(ims: Ims) -> None:
     assert (image["name"], image["arch"]) == ("built", recipe["arch"])
     data = ims.file(image["id"], ROOTFS)
     assert data[:4] == b"hsqs"
-    record = records(data)[0]
+    record = read_records(data)[0]
     assert (record["job"], record["recipe"], record["archive"]) == ("create", recipe["id"], recipe["link"]["etag"])
     pod = ims.pod(job["id"])
     assert [one.name for one in pod.containers if one.init] == [
@@ -233,7 +233,7 @@ def test_values_of_the_template_count(ims: Ims) -> None:
     ims.do("DELETE", f"/v2/recipes/{job['artifact_id']}", status=204)
     job, _ = build(ims, files, template_dictionary=[{"key": "a", "value": "1"}])
     assert job["status"] == "success"
-    assert records(ims.file(job["resultant_image_id"], ROOTFS))[0]["template_dictionary"] == {"a": "1"}
+    assert read_records(ims.file(job["resultant_image_id"], ROOTFS))[0]["template_dictionary"] == {"a": "1"}
 
 
 @pytest.mark.parametrize(

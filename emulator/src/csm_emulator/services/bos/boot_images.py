@@ -1,4 +1,4 @@
-"""Boot images in S3: a manifest, and the artefacts that it names."""
+"""Boot images in S3: an image's manifest, and the artefacts that the manifest names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ArtefactMissing(Failure):
 
 
 def bucket_and_key(url: str) -> tuple[str, str]:
-    """Raises ``Failure`` for what is no URL."""
+    """The bucket and key of an S3 URL; raises ``Failure`` when the text is not a URL."""
     try:
         parsed = urlparse(url, allow_fragments=False)
     except ValueError as error:
@@ -34,9 +34,9 @@ def bucket_and_key(url: str) -> tuple[str, str]:
 
 
 def image_id(url: str) -> str | None:
-    """Of an image that IMS keeps: the first part of the key."""
-    found = _IMAGE.match(bucket_and_key(url)[1])
-    return found[1] if found else None
+    """The id of the IMS image that an S3 URL belongs to: the first part of the key. None when the key has one part."""
+    match = _IMAGE.match(bucket_and_key(url)[1])
+    return match[1] if match else None
 
 
 class Images:
@@ -44,7 +44,7 @@ class Images:
         self._s3 = s3
 
     def read(self, boot_set: Record) -> BootImage:
-        """Raises ``Failure``."""
+        """The image of a boot set; raises ``Failure`` when its manifest cannot be read."""
         kind, path = boot_set.get("type"), boot_set.get("path")
         if not kind:
             raise s3_failure("BootImageMetadataUnknown", f"No path type set in boot set: {boot_set}")
@@ -57,8 +57,8 @@ class Images:
     def _manifest(self, path: str) -> Any:
         size = self._size(path)
         if size is not None and size > LARGEST_MANIFEST:
-            told = f"{path} is supposed to be an image manifest, but {size} bytes is too big for a manifest"
-            raise s3_failure("ManifestTooBig", told)
+            message = f"{path} is supposed to be an image manifest, but {size} bytes is too big for a manifest"
+            raise s3_failure("ManifestTooBig", message)
         try:
             text = self.text(path)
         except Failure:
@@ -68,12 +68,12 @@ class Images:
         except (ValueError, RecursionError) as error:
             raise failure_of(error) from None
         if not isinstance(manifest, dict):
-            told = f"Manifest should be dict. Invalid data type: {type(manifest).__name__}"
-            raise s3_failure("ManifestNotFound", told)
+            message = f"Manifest should be dict. Invalid data type: {type(manifest).__name__}"
+            raise s3_failure("ManifestNotFound", message)
         return manifest
 
     def _size(self, path: str) -> int | None:
-        """None when it is not there, or not to be had."""
+        """The object's size in bytes; None when the object is missing or S3 does not answer."""
         bucket, key = bucket_and_key(path)
         try:
             head = self._s3.head(bucket, key) if bucket and key else None
@@ -81,7 +81,7 @@ class Images:
             return None
         return None if head is None else head["size"]
 
-    def must_be_there(self, artefact: Record) -> None:
+    def require_object(self, artefact: Record) -> None:
         """Raises ``Failure`` when S3 has no such object."""
         path = _link(artefact, "path")
         _link(artefact, "etag")
@@ -89,7 +89,7 @@ class Images:
             raise s3_failure("S3ObjectNotFound", f"s3 object {path} was not found.")
 
     def text(self, path: str) -> str:
-        """Raises ``Failure``."""
+        """The object as text; raises ``Failure`` when it cannot be downloaded or is not UTF-8."""
         bucket, key = bucket_and_key(path)
         try:
             data = self._s3.get(bucket, key) if bucket and key else None
@@ -103,12 +103,12 @@ class Images:
 
 
 class BootImage:
-    """A manifest that was read; artefacts are looked for in it when they are asked for."""
+    """An image by its manifest. A missing artefact is reported only when that artefact is needed."""
 
     def __init__(self, url: str, manifest: Any) -> None:
         self.url = url
         self._manifest = manifest
-        # A manifest that makes no sense is noticed at once; one that lacks an artefact only by who needs it.
+        # A malformed manifest fails here. A manifest that lacks an artefact fails only when that artefact is needed.
         for kind in (KERNEL, INITRD, ROOTFS, PARAMETERS):
             artefact = self.find(kind)
             if artefact is not None:
@@ -116,19 +116,19 @@ class BootImage:
 
     def find(self, kind: str) -> Record | None:
         try:
-            found = [artefact for artefact in self._manifest["artifacts"] if artefact["type"] == kind]
+            matches = [artefact for artefact in self._manifest["artifacts"] if artefact["type"] == kind]
         except (KeyError, TypeError) as error:
             raise failure_of(error) from None
-        if len(found) > 1:
+        if len(matches) > 1:
             raise s3_failure("TooManyArtifacts", f"Multiple {kind} artifacts found in the manifest.")
-        return found[0] if found else None
+        return matches[0] if matches else None
 
     def artefact(self, kind: str) -> Record:
-        """Raises ``ArtefactMissing``."""
-        found = self.find(kind)
-        if found is None:
+        """The artefact of this type; raises ``ArtefactMissing``."""
+        artefact = self.find(kind)
+        if artefact is None:
             raise ArtefactMissing(f"No artifact of type {kind} could be found in the image manifest.")
-        return found
+        return artefact
 
     def path(self, kind: str) -> str:
         return _link(self.artefact(kind), "path")

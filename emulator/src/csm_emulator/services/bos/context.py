@@ -1,4 +1,4 @@
-"""What every part of BOS works with."""
+"""The stores, clients and options that all parts of BOS share."""
 
 from __future__ import annotations
 

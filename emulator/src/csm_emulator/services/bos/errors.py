@@ -1,4 +1,4 @@
-"""BOS's own ways to say no."""
+"""Error responses of BOS."""
 
 from __future__ import annotations
 

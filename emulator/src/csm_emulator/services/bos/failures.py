@@ -1,6 +1,6 @@
-"""What goes wrong inside of BOS and is told to others: in session errors, component errors and refusals.
+"""Failures inside BOS that clients see: in session errors, component errors and error responses.
 
-The real one tells Python exceptions, with the names of their classes; those names are part of what clients see.
+The real service reports Python exceptions with the names of their classes, so the names are part of its interface.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ class Failure(Exception):
         self.kind = kind
 
     @property
-    def named(self) -> str:
-        """With its class, and the newline of Python's traceback module."""
+    def qualified_message(self) -> str:
+        """The message after its class name, with the final newline that Python's traceback module adds."""
         text = str(self)
         return f"{self.kind}: {text}\n" if text else f"{self.kind}\n"
 
 
 def failure_of(error: Exception) -> Failure:
-    """A mistake in data, as Python's own exceptions tell it."""
+    """The failure that reports a Python exception under the name of its class."""
     if isinstance(error, Failure):
         return error
     kind = type(error)

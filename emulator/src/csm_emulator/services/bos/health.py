@@ -1,4 +1,4 @@
-"""What BOS says of itself."""
+"""Version and health endpoints of BOS."""
 
 from __future__ import annotations
 

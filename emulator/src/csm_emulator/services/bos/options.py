@@ -1,4 +1,4 @@
-"""How BOS behaves: ``/options``."""
+"""BOS options: ``/options``."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class Options:
         return (Route("GET", "/v2/options", self._get), Route("PATCH", "/v2/options", self._patch))
 
     def _get(self, _: Call) -> Reply:
-        return json_reply(self._known())
+        return json_reply(self._current())
 
     def _patch(self, call: Call) -> Reply:
-        """What it does not know is told back once, and never again."""
+        """Unknown options are returned in this response but not stored."""
         patch: dict[str, Json] = read_body(call, OPTIONS)
-        told = {**self._known(), **patch}
+        response = {**self._current(), **patch}
         self._table.update({name: value for name, value in patch.items() if name in DEFAULTS})
-        return json_reply(told)
+        return json_reply(response)
 
-    def _known(self) -> dict[str, Json]:
+    def _current(self) -> dict[str, Json]:
         return {name: self._table[name] for name in DEFAULTS}
 
     def number(self, name: str) -> int:

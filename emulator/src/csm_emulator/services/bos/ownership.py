@@ -1,4 +1,4 @@
-"""Things that belong to a tenant, or to nobody: templates, sessions and what sessions came to."""
+"""Records that belong to a tenant or to no tenant: templates, sessions and final session statuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from csm_emulator.state.tables import RecordTable
 
 
 def owned_key(name: str, tenant: str | None) -> str:
-    """As in BOS's database, whose order lists follow."""
+    """The key in BOS's database; lists are in the order of these keys."""
     return f"{_hash(tenant or '')}-{_hash(name)}"
 
 
@@ -18,19 +18,19 @@ def _hash(text: str) -> str:
     return sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
-class Owned:
+class OwnedRecords:
     def __init__(self, table: RecordTable) -> None:
         self._table = table
 
     def get(self, name: str, tenant: str | None) -> Record | None:
-        found: Record | None = self._table.get(owned_key(name, tenant))
-        return found
+        record: Record | None = self._table.get(owned_key(name, tenant))
+        return record
 
     def put(self, name: str, tenant: str | None, record: Record) -> None:
         self._table[owned_key(name, tenant)] = record
 
     def delete(self, name: str, tenant: str | None) -> bool:
-        """Whether it was there."""
+        """Delete the record; return whether it existed."""
         return self._table.pop(owned_key(name, tenant), None) is not None
 
     def __iter__(self) -> Iterator[Record]:

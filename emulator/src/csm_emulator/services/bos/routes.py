@@ -1,4 +1,4 @@
-"""All of BOS on its paths."""
+"""All endpoints of BOS."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from csm_emulator.services.bos.context import Bos, open_bos
 from csm_emulator.services.bos.operators.cleanup import ActualStateCleanup, SessionCleanup
 from csm_emulator.services.bos.operators.configuration import Configuration
 from csm_emulator.services.bos.operators.discovery import Discovery
-from csm_emulator.services.bos.operators.intervals import Rhythm
 from csm_emulator.services.bos.operators.power_off import PowerOffForceful, PowerOffGraceful
 from csm_emulator.services.bos.operators.power_on import PowerOn
+from csm_emulator.services.bos.operators.schedule import OperatorSchedule
 from csm_emulator.services.bos.operators.session_completion import SessionCompletion
 from csm_emulator.services.bos.operators.session_setup import SessionSetup
 from csm_emulator.services.bos.operators.status import Status
@@ -26,36 +26,36 @@ from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
 OPTIONS = "/v2/options"
-BODY = 8 << 20
-"""Room for every component of a machine of 10,000 nodes."""
+BODY_LIMIT = 8 << 20
+"""Largest request body in bytes: enough for every component of a machine with 10,000 nodes."""
 
 
 def create_service(context: Context) -> EmulatedService:
     bos = open_bos(context)
     discovery = Discovery(bos)
-    rhythm = _open_operators(bos, discovery)
+    schedule = _open_operators(bos, discovery)
     boot_sets = BootSets(bos.options, bos.images, bos.neighbours)
-    rooms = (
+    resources = (
         bos.options,
         Templates(bos.templates, boot_sets, bos.tenants),
         Sessions(bos, boot_sets),
         Components(bos.components, bos.auto, bos.tenants, discovery.catch_up),
         ApplyStaged(bos),
     )
-    routes = [*service.routes(), *(route for room in rooms for route in room.routes())]
+    routes = [*service.routes(), *(route for resource in resources for route in resource.routes())]
     return EmulatedService(
         "bos",
         [("/apis/bos", "")],
-        [_stirring(route, rhythm) for route in routes],
+        [_scheduling_operators(route, schedule) for route in routes],
         not_found=not_found,
         wrong_method=wrong_method,
-        body_limit=BODY,
+        body_limit=BODY_LIMIT,
     )
 
 
-def _open_operators(bos: Bos, discovery: Discovery) -> Rhythm:
+def _open_operators(bos: Bos, discovery: Discovery) -> OperatorSchedule:
     status = Status(bos)
-    return Rhythm(
+    return OperatorSchedule(
         bos,
         (
             discovery,
@@ -72,19 +72,19 @@ def _open_operators(bos: Bos, discovery: Discovery) -> Rhythm:
     )
 
 
-def _stirring(route: Route, rhythm: Rhythm) -> Route:
-    """What is written may be work for an operator."""
-    answered = route.through(answering)
+def _scheduling_operators(route: Route, schedule: OperatorSchedule) -> Route:
+    """The route, which schedules operators after every write, since a write may give them work."""
+    wrapped = route.through(answering)
     if route.method == "GET":
-        return answered
-    after = rhythm.plan_anew if route.path == OPTIONS else rhythm.stir
-    return answered.through(lambda handler: _then(handler, after))
+        return wrapped
+    follow_up = schedule.reschedule_all if route.path == OPTIONS else schedule.schedule_new_work
+    return wrapped.through(lambda handler: _followed_by(handler, follow_up))
 
 
-def _then(handler: Handler, after: Callable[[], None]) -> Handler:
+def _followed_by(handler: Handler, follow_up: Callable[[], None]) -> Handler:
     def handle(call: Call) -> Reply:
         reply = handler(call)
-        after()
+        follow_up()
         return reply
 
     return handle

@@ -1,4 +1,4 @@
-"""What bodies and parameters may look like: the limits of BOS's contract, in its order."""
+"""Schemas of bodies and parameters: the limits of BOS's API specification, in its order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from csm_emulator.dialects.json_schema import Schema
 _NAME = "^[a-zA-Z0-9](?:[-._a-zA-Z0-9]{0,125}[a-zA-Z0-9])?$"
 
 
-def _text(most: int, least: int | None = None) -> Schema:
-    lengths = {"maxLength": most} if least is None else {"minLength": least, "maxLength": most}
+def _text(longest: int, shortest: int | None = None) -> Schema:
+    lengths = {"maxLength": longest} if shortest is None else {"minLength": shortest, "maxLength": longest}
     return {"type": "string", **lengths}
 
 
@@ -24,8 +24,8 @@ def _record(properties: Schema, **more: object) -> Schema:
     return {"type": "object", "properties": properties, "additionalProperties": False, **more}
 
 
-def _names(most: int) -> Schema:
-    return {"type": "array", "minItems": 1, "maxItems": most, "items": _text(127, 1)}
+def _names(largest: int) -> Schema:
+    return {"type": "array", "minItems": 1, "maxItems": largest, "items": _text(127, 1)}
 
 
 NAME: Schema = {**_text(127, 1), "pattern": _NAME}

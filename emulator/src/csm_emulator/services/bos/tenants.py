@@ -1,4 +1,4 @@
-"""Whose request it is, and which nodes are theirs: TAPMS knows."""
+"""The tenant of a request and the nodes of a tenant, as TAPMS reports them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Tenants:
         self._mesh = mesh
 
     def must_exist(self, call: Call) -> str:
-        """The tenant of the request; refuses one that is not there."""
+        """The tenant of the request, empty when there is none; refuses the request when TAPMS has no such tenant."""
         tenant = tenant_of(call)
         if tenant:
             try:
@@ -42,19 +42,19 @@ class Tenants:
         return tenant
 
     def members_for(self, call: Call) -> set[str] | None:
-        """Nodes that the request may see; None for all."""
+        """Nodes that the request may see; None means all."""
         tenant = tenant_of(call)
         if not tenant:
             return None
         try:
             return self.members(tenant)
-        except InvalidTenant as none:
-            raise Refused(invalid_tenant(str(none))) from None
+        except InvalidTenant as error:
+            raise Refused(invalid_tenant(str(error))) from None
         except Failure:
             raise Refused(internal_error()) from None
 
     def members(self, tenant: str) -> set[str]:
-        """Raises ``Failure``."""
+        """The tenant's nodes; raises ``Failure``."""
         return tapms_client.nodes_of(self._read(tenant))
 
     def _read(self, tenant: str) -> Json:
@@ -62,10 +62,10 @@ class Tenants:
         if reply.status == 404:
             raise InvalidTenant(tenant)
         try:
-            found = reply.json() if reply.ok else None
+            record = reply.json() if reply.ok else None
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            record = None
+        if not isinstance(record, dict):
             url = f"http://cray-tapms{tapms_client.path_of(tenant)}"
             raise Failure(_HTTP_ERROR, f"{reply.status} Server Error for url: {url}")
-        return found
+        return record

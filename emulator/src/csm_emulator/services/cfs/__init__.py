@@ -1,4 +1,4 @@
-"""CFS: configurations, sessions and components, version 3 with version 2 as a translation, and the batcher.
+"""CFS: configurations, sessions and components, and the batcher. API version 2 is a translation of version 3.
 
-``runs`` runs sessions; it sees the rest through ``book`` only.
+``jobs`` runs sessions; it reads and writes the other parts through ``records`` only.
 """

@@ -1,16 +1,16 @@
-"""What all operations answer with, beside what connexion has for them."""
+"""Error responses of CFS, in addition to those of connexion."""
 
 from __future__ import annotations
 
 from csm_emulator.dialects.connexion import Refused, answering, internal_error, problem
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.transport.routes import Handler, catching
 
 UNPARSABLE = "Error parsing the data provided."
 
 
-def served(handler: Handler) -> Handler:
-    return catching(answering(handler), Stumble, lambda *_: internal_error())
+def with_error_handling(handler: Handler) -> Handler:
+    return catching(answering(handler), UncaughtError, lambda *_: internal_error())
 
 
 def refuse(status: int, title: str, detail: str) -> Refused:
@@ -18,11 +18,11 @@ def refuse(status: int, title: str, detail: str) -> Refused:
 
 
 def check_key(name: str) -> None:
-    """The database takes no name with half a pair of surrogates in it; raises ``Stumble``."""
+    """Raises ``UncaughtError`` for a name with a lone surrogate, which the database does not accept."""
     try:
         name.encode()
     except UnicodeEncodeError as error:
-        raise Stumble from error
+        raise UncaughtError from error
 
 
 def no_component(name: str) -> Refused:

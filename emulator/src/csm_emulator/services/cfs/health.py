@@ -1,4 +1,4 @@
-"""What the service says of itself."""
+"""Version and health endpoints of CFS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from csm_emulator.transport.call import Call, Reply
 
 
 def version(_: Call) -> Reply:
-    """Of cfs-api, whose sources this follows."""
+    """The version of cfs-api that this emulation follows."""
     return json_reply({"major": "1", "minor": "31", "patch": "1"})
 
 

@@ -1,4 +1,4 @@
-"""What may stand in queries, paths and headers."""
+"""Parameters of queries, paths and headers."""
 
 from __future__ import annotations
 

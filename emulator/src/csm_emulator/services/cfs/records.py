@@ -1,6 +1,6 @@
-"""What those who run sessions may know and change: sessions, layers, components and options, in the v3 shape.
+"""The records that running sessions read and change: sessions, layers, components and options, in the v3 format.
 
-Records are read, never changed in place.
+Records are never changed in place.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.components.changes import Stumble, appended
+from csm_emulator.services.cfs.components.changes import UncaughtError, append_entry
 from csm_emulator.services.cfs.components.table import Components
 from csm_emulator.services.cfs.configurations.table import Configurations
 from csm_emulator.services.cfs.options.table import Options
@@ -18,12 +18,12 @@ from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.timestamps import stamp
 from csm_emulator.state.clock import Clock
 
-_DEBUG = "debug_"
-_MANY_DIGITS = 10
-_LAYER = ("name", "source", "clone_url", "playbook", "commit", "special_parameters")
+_DEBUG_PREFIX = "debug_"
+_MAX_DIGITS = 10
+_LAYER_FIELDS = ("name", "source", "clone_url", "playbook", "commit", "special_parameters")
 
 
-class Book:
+class CfsRecords:
     def __init__(
         self,
         clock: Clock,
@@ -41,11 +41,11 @@ class Book:
         self._sources = sources
 
     def session(self, name: str) -> Record | None:
-        """What is not known yet is there and null: the job, the groups of a dynamic target."""
+        """The session, None when it does not exist. Unknown fields, such as the job, are null."""
         return self._sessions.get(name)
 
     def change_session(self, name: str, **fields: Any) -> None:
-        """Fields of ``status.session``, as by PATCH: nothing goes back, nothing empty overwrites.
+        """Change fields of ``status.session``, as PATCH does: a status never goes back, and empty values are ignored.
 
         Nothing happens when there is no such session.
         """
@@ -53,27 +53,27 @@ class Book:
             self._sessions.change(name, fields, [])
 
     def add_artifact(self, name: str, artifact: Record) -> None:
-        """The same twice is there once."""
+        """Add an artifact to the session, unless it is listed already."""
         if name in self._sessions:
             self._sessions.change(name, {}, [artifact])
 
     def layers(self, session: Record) -> list[Record]:
-        """What the session is to apply, in order, each with ``layer``, its place in the configuration.
+        """The layers that the session applies, in order; ``layer`` is the layer's index in the configuration.
 
-        A name that begins with ``debug_`` and is no configuration is one of the playbooks that are built in.
+        A name that begins with ``debug_`` and is not a configuration is one of the built-in playbooks.
         Raises ``LookupError`` when the configuration is gone.
         """
         name = session["configuration"]["name"]
         layers = self._configurations.layers(name)
         if layers is None:
-            if not name.startswith(_DEBUG):
+            if not name.startswith(_DEBUG_PREFIX):
                 raise LookupError(name)
             return [_debug_layer(name)]
         limit = session["configuration"].get("limit") or ""
-        return [{**self._cloneable(layers[place]), "layer": str(place)} for place in _limited(layers, limit)]
+        return [{**self._cloneable(layers[index]), "layer": str(index)} for index in _limited_indexes(layers, limit)]
 
     def additional_inventory(self, session: Record) -> Record | None:
-        """The repository that is laid over the inventory: the configuration's own, or that of the options."""
+        """The repository of additional inventory: the configuration's, else the one in the options."""
         configuration = self._configurations.get(session["configuration"]["name"])
         if configuration is None:
             return None
@@ -86,7 +86,7 @@ class Book:
         return self._cloneable({"clone_url": url, "commit": ""}) if url else None
 
     def credentials(self, source: str) -> Record | None:
-        """Username and password of a source, as Vault has them."""
+        """Username and password of a source from Vault."""
         record = self._sources.get(source)
         return self._sources.secret(record.get("credentials", {}).get("secret_name", "")) if record else None
 
@@ -94,14 +94,14 @@ class Book:
         return self._components.get(xname)
 
     def components(self, xnames: Iterable[str]) -> dict[str, Record]:
-        """Those of them that there are."""
-        found = ((xname, self._components.get(xname)) for xname in xnames)
-        return {xname: record for xname, record in found if record is not None}
+        """The components that exist, by xname."""
+        pairs = ((xname, self._components.get(xname)) for xname in xnames)
+        return {xname: record for xname, record in pairs if record is not None}
 
     def append_state(self, xnames: Iterable[str], layer: Record, status: str, session_name: str) -> None:
-        """What Ansible's callback reports at the end of a playbook: ``applied``, ``failed`` or ``incomplete``.
+        """Record what Ansible's callback reports at the end of a playbook: ``applied``, ``failed`` or ``incomplete``.
 
-        A failure counts, a success ends the counting. Who is no component is left out.
+        A failure increments the component's error count and a success resets it. Unknown components are ignored.
         """
         entry = {
             "clone_url": layer["clone_url"],
@@ -127,31 +127,31 @@ class Book:
             changed["error_count"] = 0
         changed.setdefault("tags", {})
         try:
-            changed["state"] = appended(record, entry)
-        except Stumble:
+            changed["state"] = append_entry(record, entry)
+        except UncaughtError:
             return
         self._components.put(xname, changed)
 
     def _cloneable(self, layer: Record) -> Record:
-        """With the clone_url that it gets from its source; empty when the source is gone."""
-        found = {key: layer[key] for key in _LAYER if key in layer}
+        """The layer with the clone_url of its source, which is empty when the source does not exist."""
+        cloneable = {key: layer[key] for key in _LAYER_FIELDS if key in layer}
         if "source" in layer:
-            found["clone_url"] = (self._sources.get(layer["source"]) or {}).get("clone_url", "")
-        return {"name": "", "playbook": "", "commit": "", "special_parameters": {}, **found}
+            cloneable["clone_url"] = (self._sources.get(layer["source"]) or {}).get("clone_url", "")
+        return {"name": "", "playbook": "", "commit": "", "special_parameters": {}, **cloneable}
 
 
-def _limited(layers: list[Record], limit: str) -> list[int]:
-    """Places by number, or by name: then every layer whose name stands anywhere in the text."""
+def _limited_indexes(layers: list[Record], limit: str) -> list[int]:
+    """Indexes of the limited layers: by number, or else every layer whose name occurs in the text of the limit."""
     if not limit:
         return list(range(len(layers)))
     words = limit.split(",")
     if all(word.isdecimal() for word in words):
-        places = sorted(int(word) for word in words if len(word) < _MANY_DIGITS)
-        return [place for place in places if place < len(layers)]
-    return [place for place, layer in enumerate(layers) if layer.get("name", "") in limit]
+        indexes = sorted(int(word) for word in words if len(word) < _MAX_DIGITS)
+        return [index for index in indexes if index < len(layers)]
+    return [index for index, layer in enumerate(layers) if layer.get("name", "") in limit]
 
 
 def _debug_layer(name: str) -> Record:
-    playbook = f"{name.removeprefix(_DEBUG)}.yaml"
-    about = {"name": "debug", "clone_url": "", "commit": "", "special_parameters": {}}
-    return {**about, "playbook": playbook, "layer": "_debug"}
+    playbook = f"{name.removeprefix(_DEBUG_PREFIX)}.yaml"
+    fields = {"name": "debug", "clone_url": "", "commit": "", "special_parameters": {}}
+    return {**fields, "playbook": playbook, "layer": "_debug"}

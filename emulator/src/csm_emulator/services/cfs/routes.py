@@ -1,10 +1,10 @@
-"""CFS's paths, and how its parts come together."""
+"""All endpoints of CFS, and the construction of its parts."""
 
 from __future__ import annotations
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.connexion import not_found, wrong_method
-from csm_emulator.services.cfs import health as service
+from csm_emulator.services.cfs import health
 from csm_emulator.services.cfs.batcher.batcher import Batcher
 from csm_emulator.services.cfs.batcher.results import BatchResults
 from csm_emulator.services.cfs.components.actions import ComponentActions
@@ -16,11 +16,11 @@ from csm_emulator.services.cfs.configurations.actions import ConfigurationAction
 from csm_emulator.services.cfs.configurations.api import ConfigurationsApi
 from csm_emulator.services.cfs.configurations.branches import Branches
 from csm_emulator.services.cfs.configurations.table import Configurations
-from csm_emulator.services.cfs.errors import served
-from csm_emulator.services.cfs.jobs.jobs import Runs
+from csm_emulator.services.cfs.errors import with_error_handling
+from csm_emulator.services.cfs.jobs.session_runs import SessionRuns
 from csm_emulator.services.cfs.options.api import OptionsApi
 from csm_emulator.services.cfs.options.table import Options
-from csm_emulator.services.cfs.records import Book
+from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.services.cfs.sessions.actions import SessionActions
 from csm_emulator.services.cfs.sessions.api import SessionsApi
 from csm_emulator.services.cfs.sessions.cleanup import Cleanup
@@ -31,8 +31,8 @@ from csm_emulator.services.cfs.sources.vcs import Vcs
 from csm_emulator.services.cfs.tenants import Tenants
 from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
-BODY = 8 << 20
-"""Room for every component of a machine of 10,000 nodes."""
+BODY_LIMIT = 8 << 20
+"""Largest request body in bytes: enough for every component of a machine with 10,000 nodes."""
 
 
 def create_service(context: Context) -> EmulatedService:
@@ -41,21 +41,25 @@ def create_service(context: Context) -> EmulatedService:
     components = Components(context, options, configurations)
     sessions = Sessions(context.tables)
     sources = Sources(context.tables)
-    runs = Runs(context, Book(context.clock, options, sessions, configurations, components, sources))
+    session_runs = SessionRuns(
+        context, CfsRecords(context.clock, options, sessions, configurations, components, sources)
+    )
     sync = HardwareSync(context, options, components)
-    to_components = ComponentActions(context.clock, components, sync)
-    to_sessions = SessionActions(context.clock, options, sessions, configurations, runs)
-    to_configurations = ConfigurationActions(context.clock, configurations, components, sources, Branches(vcs, sources))
-    Cleanup(context, options, to_sessions)
-    batcher = Batcher(context, options, components, sessions, BatchResults(options, components, to_components))
+    component_actions = ComponentActions(context.clock, components, sync)
+    session_actions = SessionActions(context.clock, options, sessions, configurations, session_runs)
+    configuration_actions = ConfigurationActions(
+        context.clock, configurations, components, sources, Branches(vcs, sources)
+    )
+    Cleanup(context, options, session_actions)
+    batcher = Batcher(context, options, components, sessions, BatchResults(options, components, component_actions))
     routes = [
-        *_about_itself(),
+        *_service_routes(),
         *_options(OptionsApi(options)),
         *_components(
-            ComponentsV2(options, components, to_components), ComponentsV3(options, components, to_components)
+            ComponentsV2(options, components, component_actions), ComponentsV3(options, components, component_actions)
         ),
-        *_configurations(ConfigurationsApi(options, configurations, to_configurations, Tenants(context.mesh))),
-        *_sessions(SessionsApi(options, to_sessions)),
+        *_configurations(ConfigurationsApi(options, configurations, configuration_actions, Tenants(context.mesh))),
+        *_sessions(SessionsApi(options, session_actions)),
         *_sources(SourcesApi(context, options, sources, configurations)),
     ]
     return EmulatedService(
@@ -64,22 +68,22 @@ def create_service(context: Context) -> EmulatedService:
         routes,
         not_found=not_found,
         wrong_method=wrong_method,
-        body_limit=BODY,
+        body_limit=BODY_LIMIT,
         restarted=batcher.restarted,
     )
 
 
 def _route(method: str, path: str, handler: Handler) -> Route:
-    return Route(method, path, served(handler))
+    return Route(method, path, with_error_handling(handler))
 
 
-def _about_itself() -> list[Route]:
+def _service_routes() -> list[Route]:
     return [
-        _route("GET", "/", service.version),
-        _route("GET", "/versions", service.version),
-        _route("GET", "/v2", service.version),
-        _route("GET", "/v3", service.version),
-        _route("GET", "/healthz", service.health),
+        _route("GET", "/", health.version),
+        _route("GET", "/versions", health.version),
+        _route("GET", "/v2", health.version),
+        _route("GET", "/v3", health.version),
+        _route("GET", "/healthz", health.health),
     ]
 
 
@@ -95,15 +99,15 @@ def _options(api: OptionsApi) -> list[Route]:
 def _components(old: ComponentsV2, new: ComponentsV3) -> list[Route]:
     routes = []
     for version, api in (("/v2", old), ("/v3", new)):
-        all_, one = f"{version}/components", f"{version}/components/{{component_id}}"
+        collection, item = f"{version}/components", f"{version}/components/{{component_id}}"
         routes += [
-            _route("GET", all_, api.get_all),
-            _route("PUT", all_, api.put_all),
-            _route("PATCH", all_, api.patch_all),
-            _route("GET", one, api.get),
-            _route("PUT", one, api.put),
-            _route("PATCH", one, api.patch),
-            _route("DELETE", one, new.delete),
+            _route("GET", collection, api.get_all),
+            _route("PUT", collection, api.put_all),
+            _route("PATCH", collection, api.patch_all),
+            _route("GET", item, api.get),
+            _route("PUT", item, api.put),
+            _route("PATCH", item, api.patch),
+            _route("DELETE", item, new.delete),
         ]
     return routes
 

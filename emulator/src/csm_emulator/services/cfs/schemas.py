@@ -1,10 +1,10 @@
-"""What bodies of requests must look like, keyword by keyword in the order of HPE's file."""
+"""Schemas of request bodies, with keywords in the order of HPE's OpenAPI file."""
 
 from __future__ import annotations
 
 from csm_emulator.dialects.json_schema import Schema
 from csm_emulator.records import Json
-from csm_emulator.services.cfs.version_2 import in_camel_case as camel
+from csm_emulator.services.cfs.version_2 import in_camel_case
 
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
@@ -16,7 +16,7 @@ _TEXTS: Schema = {"type": "object", "additionalProperties": STRING}
 
 
 def _closed(properties: dict[str, Schema], *required: str) -> Schema:
-    """Nothing else may be in it."""
+    """A schema of an object that allows no other properties."""
     rules: Schema = {"type": "object", "properties": properties}
     return {**rules, **({"required": list(required)} if required else {}), "additionalProperties": False}
 
@@ -29,12 +29,12 @@ def _array(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def _at_least(least: int) -> Schema:
-    return {"type": "integer", "minimum": least}
+def _at_least(minimum: int) -> Schema:
+    return {"type": "integer", "minimum": minimum}
 
 
-def _in_v2(properties: dict[str, Schema], **others: Json) -> dict[str, Schema]:
-    return {**{camel(name): rule for name, rule in properties.items()}, **others}
+def _in_v2(properties: dict[str, Schema], **extra: Json) -> dict[str, Schema]:
+    return {**{in_camel_case(name): rule for name, rule in properties.items()}, **extra}
 
 
 _OPTIONS_OF_BOTH: dict[str, Schema] = {
@@ -53,7 +53,7 @@ _OPTIONS_OF_BOTH: dict[str, Schema] = {
     "logging_level": {"type": "string", "enum": ["DEBUG", "INFO", "WARNING", "ERROR"]},
 }
 V2_OPTIONS = _closed(
-    {"sessionTTL" if name == "session_ttl" else camel(name): rule for name, rule in _OPTIONS_OF_BOTH.items()}
+    {"sessionTTL" if name == "session_ttl" else in_camel_case(name): rule for name, rule in _OPTIONS_OF_BOTH.items()}
 )
 V3_OPTIONS = _closed(
     {
@@ -224,13 +224,13 @@ _CREDENTIALS = _closed(
 )
 
 
-def _source(credentials: Schema, *required: str, named: bool = False) -> Schema:
-    name = {"name": _NOT_EMPTY} if named else {}
-    about = {"description": STRING, "clone_url": _NOT_EMPTY, "credentials": credentials, "ca_cert": _CERTIFICATE}
-    rules: Schema = {"type": "object", "properties": {**name, **about}, "additionalProperties": False}
+def _source(credentials: Schema, *required: str, with_name: bool = False) -> Schema:
+    name = {"name": _NOT_EMPTY} if with_name else {}
+    fields = {"description": STRING, "clone_url": _NOT_EMPTY, "credentials": credentials, "ca_cert": _CERTIFICATE}
+    rules: Schema = {"type": "object", "properties": {**name, **fields}, "additionalProperties": False}
     return {**rules, "required": list(required)} if required else rules
 
 
-SOURCE_CREATE = _source(_NEW_CREDENTIALS, "clone_url", "credentials", named=True)
+SOURCE_CREATE = _source(_NEW_CREDENTIALS, "clone_url", "credentials", with_name=True)
 SOURCE_RESTORE = _source(_KNOWN_CREDENTIALS, "clone_url", "credentials")
 SOURCE_UPDATE = _source(_CREDENTIALS)

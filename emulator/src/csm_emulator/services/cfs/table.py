@@ -13,8 +13,8 @@ class Table:
         self._table = table
 
     def get(self, name: str) -> Record | None:
-        found: Record | None = self._table.get(name)
-        return found
+        record: Record | None = self._table.get(name)
+        return record
 
     def __contains__(self, name: str) -> bool:
         return name in self._table

@@ -1,4 +1,4 @@
-"""Who asks, and whether it is his."""
+"""The tenant of a request, and ownership of records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from csm_emulator.dialects.connexion import Refused, read_parameters
 from csm_emulator.services.cfs import parameters
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.errors import refuse
 from csm_emulator.transport import tapms_client
 from csm_emulator.transport.call import Call
@@ -20,7 +20,7 @@ class Tenants:
         self._mesh = mesh
 
     def of(self, call: Call) -> str:
-        """The tenant that a request comes from, empty for none; TAPMS must know him."""
+        """The tenant of a request, empty when there is none; refuses a tenant that TAPMS does not know."""
         tenant = str(read_parameters(call, parameters.TENANT).get("Cray-Tenant-Name", ""))
         if not tenant:
             return ""
@@ -28,12 +28,12 @@ class Tenants:
         if reply.status == 404:
             raise refuse(400, "Invalid tenant", "The provided tenant does not exist")
         if not reply.ok:
-            raise Stumble
+            raise UncaughtError
         return tenant
 
 
 def check_owner(tenant: str, record: dict[str, Any]) -> None:
-    """Raises ``Refused`` when it is another's; who is no tenant may everything."""
+    """Raises ``Refused`` (403) for another tenant's record; requests without a tenant may change any record."""
     if tenant and record.get("tenant_name", "") != tenant:
         detail = "Tenant does not own the requested resources and is forbidden from making changes."
         raise refuse(403, _FORBIDDEN, detail)

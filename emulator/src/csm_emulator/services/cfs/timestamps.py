@@ -1,4 +1,4 @@
-"""How the service writes instants."""
+"""Time formats of CFS."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from csm_emulator.state.clock import rfc3339
 
 
 def stamp(moment: float) -> str:
-    """For layers, configurations and sources: whole seconds, with a Z."""
+    """The format of layers, configurations and sources: whole seconds, with a Z."""
     return rfc3339(moment, 0)
 
 
 def start_time(moment: float) -> str:
-    """For sessions: whole seconds, without a zone."""
+    """The format of sessions: whole seconds, without a zone."""
     return without_zone(moment).isoformat(timespec="seconds")

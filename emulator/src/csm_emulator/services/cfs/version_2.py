@@ -1,14 +1,14 @@
-"""Version 2 of a record: other names, fewer fields. What a shape does not name does not exist in version 2."""
+"""Version 2 of a record: other names and fewer fields. A field that a shape does not list is not in version 2."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 
 Shape = dict[str, tuple[str, Any]]
-"""Name in version 3 → name in version 2, and the shape of what is in it, or None."""
+"""By name in version 3: the name in version 2, and the shape of the value, or None for a plain value."""
 
 
 def _plain(*names: str) -> Shape:
@@ -20,8 +20,8 @@ def _camel(*names: str) -> Shape:
 
 
 def in_camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    first, *words = name.split("_")
+    return first + "".join(word.capitalize() for word in words)
 
 
 OPTIONS: Shape = {
@@ -75,17 +75,17 @@ CONFIGURATION: Shape = {
 
 
 def to_v2(record: Record, shape: Shape) -> Record:
-    return {v2: _there(record[v3], inner) for v3, (v2, inner) in shape.items() if v3 in record}
+    return {v2: _value_to_v2(record[v3], inner) for v3, (v2, inner) in shape.items() if v3 in record}
 
 
 def from_v2(record: Record, shape: Shape) -> Record:
-    """Raises ``Stumble`` where an object was to be."""
+    """The record in version 3; raises ``UncaughtError`` when it is not an object."""
     if not isinstance(record, dict):
-        raise Stumble
-    return {v3: _back(record[v2], inner) for v3, (v2, inner) in shape.items() if v2 in record}
+        raise UncaughtError
+    return {v3: _value_from_v2(record[v2], inner) for v3, (v2, inner) in shape.items() if v2 in record}
 
 
-def _there(value: Any, inner: Shape | None) -> Any:
+def _value_to_v2(value: Any, inner: Shape | None) -> Any:
     if inner is None:
         return value
     if isinstance(value, list):
@@ -93,7 +93,7 @@ def _there(value: Any, inner: Shape | None) -> Any:
     return to_v2(value or {}, inner)
 
 
-def _back(value: Any, inner: Shape | None) -> Any:
+def _value_from_v2(value: Any, inner: Shape | None) -> Any:
     if inner is None:
         return value
     if isinstance(value, list):

@@ -1,1 +1,1 @@
-"""IMS, the image management service: v2 and v3 on one store, and the jobs that build and change images."""
+"""IMS, the image management service: API versions 2 and 3 on shared tables, and jobs that make images."""

@@ -1,13 +1,13 @@
-"""Public keys, and those that v3 has deleted."""
+"""Public keys, and keys that v3 has soft-deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from csm_emulator.records import Record
-from csm_emulator.services.ims.responses import body_of, done, found, shown, written
-from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Table, Tables, undeleted
+from csm_emulator.services.ims import schemas
+from csm_emulator.services.ims.responses import find_record, jsonify, no_content, read_body, restful_json
+from csm_emulator.services.ims.tables import Table, Tables, without_deletion_date
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -19,11 +19,11 @@ class PublicKeys:
         self._deleted = tables.deleted_public_keys
 
     def routes(self, prefix: str) -> Sequence[Route]:
-        """Of v2, for each of its prefixes."""
+        """Routes of v2 under one of its prefixes."""
         return (
             *self._common_routes(prefix),
             Route("DELETE", f"{prefix}/public-keys", self._delete_all),
-            Route("DELETE", f"{prefix}/public-keys/{{id}}", lambda call: _forgotten(self._keys, call)),
+            Route("DELETE", f"{prefix}/public-keys/{{id}}", lambda call: _delete_from(self._keys, call)),
         )
 
     def v3_routes(self) -> Sequence[Route]:
@@ -31,65 +31,65 @@ class PublicKeys:
             *self._common_routes("/v3"),
             Route("DELETE", "/v3/public-keys", self._soft_delete_all),
             Route("DELETE", "/v3/public-keys/{id}", self._soft_delete),
-            Route("GET", "/v3/deleted/public-keys", lambda _: shown(list(self._deleted.values()))),
-            Route("GET", "/v3/deleted/public-keys/{id}", lambda call: shown(found(self._deleted, call))),
-            Route("DELETE", "/v3/deleted/public-keys", self._forget_all),
-            Route("DELETE", "/v3/deleted/public-keys/{id}", lambda call: _forgotten(self._deleted, call)),
+            Route("GET", "/v3/deleted/public-keys", lambda _: jsonify(list(self._deleted.values()))),
+            Route("GET", "/v3/deleted/public-keys/{id}", lambda call: jsonify(find_record(self._deleted, call))),
+            Route("DELETE", "/v3/deleted/public-keys", self._purge_all),
+            Route("DELETE", "/v3/deleted/public-keys/{id}", lambda call: _delete_from(self._deleted, call)),
             Route("PATCH", "/v3/deleted/public-keys", self._undelete_all),
             Route("PATCH", "/v3/deleted/public-keys/{id}", self._undelete),
         )
 
     def _common_routes(self, prefix: str) -> Sequence[Route]:
         return (
-            Route("GET", f"{prefix}/public-keys", lambda _: shown(list(self._keys.values()))),
+            Route("GET", f"{prefix}/public-keys", lambda _: jsonify(list(self._keys.values()))),
             Route("POST", f"{prefix}/public-keys", self._create),
-            Route("GET", f"{prefix}/public-keys/{{id}}", lambda call: shown(found(self._keys, call))),
+            Route("GET", f"{prefix}/public-keys/{{id}}", lambda call: jsonify(find_record(self._keys, call))),
         )
 
     def _create(self, call: Call) -> Reply:
-        given = forms.load(forms.Key, body_of(call))
-        record = {**self._tables.new("public-key"), **given}
+        key = schemas.load(schemas.Key, read_body(call))
+        record = {**self._tables.new("public-key"), **key}
         self._keys[record["id"]] = record
-        return written(record)
+        return restful_json(record)
 
     def _delete_all(self, _: Call) -> Reply:
-        self._keys.put_away()
-        return done()
+        self._keys.hide_all()
+        return no_content()
 
     def _soft_delete(self, call: Call) -> Reply:
-        self._put_away(found(self._keys, call))
-        return done()
+        self._move_to_deleted(find_record(self._keys, call))
+        return no_content()
 
     def _soft_delete_all(self, _: Call) -> Reply:
         for record in list(self._keys.values()):
-            self._put_away(record)
-        return done()
+            self._move_to_deleted(record)
+        return no_content()
 
-    def _put_away(self, record: Record) -> None:
+    def _move_to_deleted(self, record: Record) -> None:
         self._deleted[record["id"]] = {**record, "deleted": self._tables.now()}
         del self._keys[record["id"]]
 
-    def _forget_all(self, _: Call) -> Reply:
+    def _purge_all(self, _: Call) -> Reply:
         self._deleted.clear()
-        return done()
+        return no_content()
 
     def _undelete(self, call: Call) -> Reply:
-        record = found(self._deleted, call)
-        forms.load(forms.DeletedPatch, body_of(call))
-        self._bring_back(record)
-        return done()
+        record = find_record(self._deleted, call)
+        schemas.load(schemas.DeletedPatch, read_body(call))
+        self._restore(record)
+        return no_content()
 
     def _undelete_all(self, call: Call) -> Reply:
-        forms.load(forms.DeletedPatch, body_of(call))
+        schemas.load(schemas.DeletedPatch, read_body(call))
         for record in list(self._deleted.values()):
-            self._bring_back(record)
-        return done()
+            self._restore(record)
+        return no_content()
 
-    def _bring_back(self, record: Record) -> None:
-        self._keys[record["id"]] = undeleted(record)
+    def _restore(self, record: Record) -> None:
+        self._keys[record["id"]] = without_deletion_date(record)
         del self._deleted[record["id"]]
 
 
-def _forgotten(table: Table, call: Call) -> Reply:
-    del table[found(table, call)["id"]]
-    return done()
+def _delete_from(table: Table, call: Call) -> Reply:
+    del table[find_record(table, call)["id"]]
+    return no_content()

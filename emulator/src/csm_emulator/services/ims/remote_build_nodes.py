@@ -1,4 +1,4 @@
-"""Nodes that build images in place of the cluster, and how they are."""
+"""Remote build nodes, which build images instead of the cluster, and their status."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from csm_emulator.machine.machine import Machine
 from csm_emulator.records import Record
 from csm_emulator.seed_data.images import ARCHES
-from csm_emulator.services.ims.responses import body_of, done, found, shown, written
-from csm_emulator.services.ims.schemas import bodies as forms
+from csm_emulator.services.ims import schemas
+from csm_emulator.services.ims.responses import find_record, jsonify, no_content, read_body, restful_json
 from csm_emulator.services.ims.tables import Tables
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -24,17 +24,21 @@ class RemoteNodes:
 
     def routes(self) -> Sequence[Route]:
         return (
-            Route("GET", _PATH, lambda _: shown(list(self._nodes.values()))),
+            Route("GET", _PATH, lambda _: jsonify(list(self._nodes.values()))),
             Route("POST", _PATH, self._create),
             Route("DELETE", _PATH, self._delete_all),
             Route("GET", f"{_PATH}/status", self._statuses),
-            Route("GET", f"{_PATH}/status/{{id}}", lambda call: shown(self._status(found(self._nodes, call)["xname"]))),
-            Route("GET", f"{_PATH}/{{id}}", lambda call: shown(found(self._nodes, call))),
+            Route(
+                "GET",
+                f"{_PATH}/status/{{id}}",
+                lambda call: jsonify(self._status(find_record(self._nodes, call)["xname"])),
+            ),
+            Route("GET", f"{_PATH}/{{id}}", lambda call: jsonify(find_record(self._nodes, call))),
             Route("DELETE", f"{_PATH}/{{id}}", self._delete),
         )
 
     def choose(self, arch: str) -> str:
-        """The one with the fewest jobs that can build for this architecture; empty when none can."""
+        """The node with the fewest jobs that can build for this architecture; empty when there is none."""
         able = [
             status
             for status in map(self._status, self._nodes)
@@ -44,23 +48,23 @@ class RemoteNodes:
         return str(best["xname"]) if best else ""
 
     def _create(self, call: Call) -> Reply:
-        record = forms.load(forms.RemoteNode, body_of(call))
+        record = schemas.load(schemas.RemoteNode, read_body(call))
         self._nodes[record["xname"]] = record
-        return written(record)
+        return restful_json(record)
 
     def _delete_all(self, _: Call) -> Reply:
         self._nodes.clear()
-        return done()
+        return no_content()
 
     def _delete(self, call: Call) -> Reply:
-        del self._nodes[found(self._nodes, call)["xname"]]
-        return done()
+        del self._nodes[find_record(self._nodes, call)["xname"]]
+        return no_content()
 
     def _statuses(self, _: Call) -> Reply:
-        return shown([self._status(xname) for xname in self._nodes])
+        return jsonify([self._status(xname) for xname in self._nodes])
 
     def _status(self, xname: str) -> Record:
-        """What it finds over ssh."""
+        """The status that IMS determines over ssh."""
         status: Record = {
             "xname": xname,
             "sshStatus": "Unknown",
@@ -81,7 +85,7 @@ class RemoteNodes:
             "nodeArch": ARCHES.get(part.model.arch, part.model.arch),
             "podmanStatus": "Podman present at /usr/bin/podman",
             "ableToRunJobs": True,
-            "numCurrentJobs": _under_way(self._jobs.values(), xname),
+            "numCurrentJobs": _count_running_jobs(self._jobs.values(), xname),
         }
 
 
@@ -89,6 +93,6 @@ def _unreachable(error: str) -> str:
     return f"Unable to connect to node. Error: {error}"
 
 
-def _under_way(jobs: Iterable[Record], xname: str) -> int:
-    """Each leaves a folder on the node as long as it is at work there."""
+def _count_running_jobs(jobs: Iterable[Record], xname: str) -> int:
+    """Running jobs on the node; the real service counts the folders that they create there."""
     return sum(job["remote_build_node"] == xname and job["status"] not in ("error", "success") for job in jobs)

@@ -1,4 +1,4 @@
-"""What IMS answers: Flask's JSON, and RFC 7807 without a type, as python-httpproblem writes it."""
+"""Responses of IMS: Flask's JSON, and RFC 7807 without a type, as python-httpproblem writes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.dialects.connexion import MOST_COMMAS, PROBLEM, Refused
 from csm_emulator.records import Json
 from csm_emulator.transport.call import JSON, Call, Reply
 
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 _VALID_ID = "Requested resource does not exist. Re-run request with valid ID."
 _NO_INPUT = (
     "No input provided. Determine the specific information that is missing or invalid and "
@@ -24,31 +24,31 @@ _INVALID = (
 _CONFLICT = (
     "Requested resource exists, but cannot be patched due to a patch conflict. Re-run request with valid input values."
 )
-_NO_PAGE = (
+_PAGE_NOT_FOUND = (
     "The requested URL was not found on the server. If you entered the URL manually please check your "
     "spelling and try again."
 )
-_NO_METHOD = "The method is not allowed for the requested URL."
+_METHOD_NOT_ALLOWED = "The method is not allowed for the requested URL."
 _NOT_UNDERSTOOD = "The browser (or proxy) sent a request that this server could not understand."
 _NO_JSON = "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
 
 
-def shown(value: Json) -> Reply:
-    """As ``jsonify`` writes it: compact, by name."""
+def jsonify(value: Json) -> Reply:
+    """JSON as Flask's ``jsonify`` writes it: compact, names sorted."""
     return Reply(200, json.dumps(value, separators=(",", ":"), sort_keys=True).encode() + b"\n", JSON)
 
 
-def written(value: Json, status: int = 201) -> Reply:
-    """As Flask-RESTful writes it."""
+def restful_json(value: Json, status: int = 201) -> Reply:
+    """JSON as Flask-RESTful writes it."""
     return Reply(status, json.dumps(value).encode() + b"\n", JSON)
 
 
-def done() -> Reply:
+def no_content() -> Reply:
     return Reply(204, b"", JSON)
 
 
 def _title(status: int) -> str:
-    """Newer Pythons than the service's call 422 otherwise."""
+    """The phrase of a status. Status 422 is special, because newer Python versions than the service's renamed it."""
     return "Unprocessable Entity" if status == 422 else HTTPStatus(status).phrase
 
 
@@ -63,15 +63,15 @@ def invalid(errors: Json) -> Refused:
     return problem(422, _INVALID, errors=errors)
 
 
-def unknown() -> Refused:
+def unknown_id() -> Refused:
     return problem(404, _VALID_ID)
 
 
-def found(table: Mapping[str, Kept], call: Call) -> Kept:
-    """What the id of the path stands for."""
+def find_record(table: Mapping[str, Value], call: Call) -> Value:
+    """The record whose id is in the path; raises ``Refused`` (404)."""
     record = table.get(call.args["id"])
     if record is None:
-        raise unknown()
+        raise unknown_id()
     return record
 
 
@@ -79,33 +79,36 @@ def conflict() -> Refused:
     return problem(409, _CONFLICT)
 
 
-def crashed() -> Refused:
-    """Where the service's own code raises what nobody catches."""
-    return Refused(written({"message": "Internal Server Error"}, 500))
+def internal_error() -> Refused:
+    """The 500 response where the real service's code raises an exception that it does not catch."""
+    return Refused(restful_json({"message": "Internal Server Error"}, 500))
 
 
-def no_page(_: Call) -> Reply:
-    return problem(404, _NO_PAGE).reply
+def page_not_found(_: Call) -> Reply:
+    return problem(404, _PAGE_NOT_FOUND).reply
 
 
-def no_method(_: Call, allowed: object) -> Reply:  # noqa: ARG001 (the shape of every such function)
-    """Flask-RESTful lays the problem over its own message."""
-    return written({"message": _NO_METHOD, "status": 405, "title": "Method Not Allowed", "detail": _NO_METHOD}, 405)
+def method_not_allowed(_: Call, allowed: object) -> Reply:  # noqa: ARG001 (the shape of every such function)
+    """Flask-RESTful merges the problem into its own message."""
+    return restful_json(
+        {"message": _METHOD_NOT_ALLOWED, "status": 405, "title": "Method Not Allowed", "detail": _METHOD_NOT_ALLOWED},
+        405,
+    )
 
 
-def body_of(call: Call) -> Json:
-    """What Flask's ``get_json`` finds; what counts as nothing in Python is no input."""
-    media = call.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media != JSON and not (media.startswith("application/") and media.endswith("+json")):
-        raise Refused(written({"message": _NO_JSON}, 415))
+def read_body(call: Call) -> Json:
+    """The body as Flask's ``get_json`` reads it; a value that is false in Python counts as no input (400)."""
+    media_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != JSON and not (media_type.startswith("application/") and media_type.endswith("+json")):
+        raise Refused(restful_json({"message": _NO_JSON}, 415))
     if call.body.count(b",") > MOST_COMMAS:
         raise problem(413, f"The request body has more than {MOST_COMMAS} parts.", "Payload Too Large")
     try:
         body = call.json()
     except ValueError:
-        raise Refused(written({"message": _NOT_UNDERSTOOD}, 400)) from None
+        raise Refused(restful_json({"message": _NOT_UNDERSTOOD}, 400)) from None
     except RecursionError:
-        raise crashed() from None
+        raise internal_error() from None
     if not body:
         raise problem(400, _NO_INPUT)
     return body

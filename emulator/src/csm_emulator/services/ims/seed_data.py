@@ -1,4 +1,4 @@
-"""The records that IMS has on the first day."""
+"""The image and recipe records that IMS has at the start."""
 
 from __future__ import annotations
 

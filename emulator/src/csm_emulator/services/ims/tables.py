@@ -1,8 +1,8 @@
-"""The records of IMS, a table each.
+"""The tables of IMS.
 
-The real one keeps every table in memory and writes it to a file whenever it changes. "Delete all" of v2 puts a plain
-mapping in the table's place, which is never written: after a restart of the service what was deleted is there again,
-and what was made since is gone.
+The real service keeps every table in memory and writes it to a file at each change. "Delete all" of v2 replaces the
+table with a plain mapping that is never written: after a restart of the service the deleted records are back, and
+records created since then are gone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from csm_emulator.state.tables import RecordTable, RecordTables
 
 
 class Table(MutableMapping[str, Record]):
-    """By id, in the order in which they came."""
+    """Records by id, in order of creation."""
 
     def __init__(self, tables: RecordTables, name: str, seed: Mapping[str, Record] | None = None) -> None:
         self._written = tables.open(f"ims.{name}", seed)
@@ -25,27 +25,27 @@ class Table(MutableMapping[str, Record]):
         self._state = tables.open(f"ims.{name}.state")
 
     @property
-    def _here(self) -> RecordTable:
+    def _current(self) -> RecordTable:
         return self._unwritten if "loose" in self._state else self._written
 
     def __getitem__(self, key: str) -> Record:
-        record: Record = self._here[key]
+        record: Record = self._current[key]
         return record
 
     def __setitem__(self, key: str, record: Record) -> None:
-        self._here[key] = record
+        self._current[key] = record
 
     def __delitem__(self, key: str) -> None:
-        del self._here[key]
+        del self._current[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._here)
+        return iter(self._current)
 
     def __len__(self) -> int:
-        return len(self._here)
+        return len(self._current)
 
-    def put_away(self) -> None:
-        """As v2 deletes all."""
+    def hide_all(self) -> None:
+        """Hide all records until the next restart, as "delete all" of v2 does."""
         self._state["loose"] = True
         self._unwritten.clear()
 
@@ -76,13 +76,13 @@ class Tables:
         self.remote_build_nodes = Table(tables, "remote-build-nodes")
 
     def new(self, kind: str) -> Record:
-        """What every new record has."""
+        """Id and creation time of a new record."""
         number = int(self._numbers.get(kind, 0)) + 1
         self._numbers[kind] = number
         return {"id": self._random.uuid("ims", kind, number), "created": self.now()}
 
     def now(self) -> str:
-        """Without an offset, as Python's ``datetime.now`` is written."""
+        """The current time without an offset, as Python writes ``datetime.now()``."""
         return stamp(self._clock.now())
 
     def restarted(self) -> None:
@@ -90,7 +90,7 @@ class Tables:
             table.restarted()
 
 
-def undeleted(record: Record) -> Record:
+def without_deletion_date(record: Record) -> Record:
     return {name: value for name, value in record.items() if name != "deleted"}
 
 

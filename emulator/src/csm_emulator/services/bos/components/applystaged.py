@@ -1,4 +1,4 @@
-"""``/applystaged``: what was staged for nodes becomes what is wanted of them."""
+"""``/applystaged``: the staged state of nodes becomes their desired state."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from csm_emulator.transport.routes import Route
 DID_APPLY = "apply_staged"
 
 
-class _Refusal(Exception):
-    """Why what is staged cannot be applied; it becomes the component's error."""
+class _CannotApply(Exception):
+    """The staged state cannot be applied; the message becomes the component's error."""
 
 
 class ApplyStaged:
@@ -29,15 +29,15 @@ class ApplyStaged:
 
     def _apply_all(self, call: Call) -> Reply:
         read_parameters(call, (HEADER,))
-        asked: list[str] = read_body(call, APPLY_STAGED).get("xnames", [])
-        theirs = self._bos.tenants.members_for(call)
-        told: dict[str, list[str]] = {"succeeded": [], "failed": [], "ignored": []}
-        if theirs is not None:
-            told["ignored"] = sorted(set(asked) - theirs)
-            asked = sorted(set(asked) & theirs)
-        for name in asked:
-            told[self._apply(name, tenant_of(call))].append(name)
-        return json_reply(told)
+        names: list[str] = read_body(call, APPLY_STAGED).get("xnames", [])
+        tenant_nodes = self._bos.tenants.members_for(call)
+        names_by_outcome: dict[str, list[str]] = {"succeeded": [], "failed": [], "ignored": []}
+        if tenant_nodes is not None:
+            names_by_outcome["ignored"] = sorted(set(names) - tenant_nodes)
+            names = sorted(set(names) & tenant_nodes)
+        for name in names:
+            names_by_outcome[self._apply(name, tenant_of(call))].append(name)
+        return json_reply(names_by_outcome)
 
     def _apply(self, name: str, tenant: str) -> str:
         if name not in self._bos.components:
@@ -47,27 +47,29 @@ class ApplyStaged:
         if not session:
             return "ignored"
         try:
-            result, outcome = self._applied(record, session, tenant), "succeeded"
-        except _Refusal as refusal:
+            result, outcome = self._with_staged_state(record, session, tenant), "succeeded"
+        except _CannotApply as refusal:
             result, outcome = {**record, "error": str(refusal), "enabled": False}, "failed"
         result["session"] = session
         result["last_action"] = {**record.get("last_action", {}), "action": DID_APPLY}
         if self._bos.options.flag("clear_stage"):
             result["staged_state"] = NO_STAGED_STATE
-        self._bos.components.put(name, self._bos.auto.added(result))
+        self._bos.components.put(name, self._bos.auto.with_auto_fields(result))
         return outcome
 
-    def _applied(self, record: Record, name: str, tenant: str) -> Record:
+    def _with_staged_state(self, record: Record, name: str, tenant: str) -> Record:
         session = self._bos.sessions.get(name, tenant)
-        about = f"(session: {name}, tenant: {tenant})"
+        context = f"(session: {name}, tenant: {tenant})"
         if session is None:
-            raise _Refusal(f"Staged session no longer exists {about}")
+            raise _CannotApply(f"Staged session no longer exists {context}")
         staged = record["staged_state"]
         operation, artefacts = session["operation"], staged.get("boot_artifacts", {})
         if operation == "shutdown" and any(artefacts.values()):
-            raise _Refusal(f"Staged operation is shutdown but boot artifacts have been specified {about}")
+            raise _CannotApply(f"Staged operation is shutdown but boot artifacts have been specified {context}")
         if operation != "shutdown" and not all(artefacts.values()):
-            raise _Refusal(f"Staged operation is {operation} but some boot artifacts have not been specified {about}")
+            raise _CannotApply(
+                f"Staged operation is {operation} but some boot artifacts have not been specified {context}"
+            )
         result = {
             **record,
             "desired_state": {

@@ -1,4 +1,4 @@
-"""What BOS adds to whatever is written to a component."""
+"""Fields that BOS sets itself whenever a component is written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from csm_emulator.services.bos.timestamps import stamp
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTables
 
-_TOKEN_ALONE = {"bss_token"}
+_TOKEN_ONLY = {"bss_token"}
 
 
 class AutoFields:
@@ -17,16 +17,16 @@ class AutoFields:
         self._tokens = tables.open("bos.tokens")
 
     def remember_token(self, token: str, artefacts: Record) -> None:
-        """What a node runs that was started with this token of BSS."""
+        """Remember which artefacts a node runs when it reports this BSS token."""
         self._tokens[token] = artefacts
 
-    def added(self, data: Record) -> Record:
-        """The same, with what follows from it."""
+    def with_auto_fields(self, data: Record) -> Record:
+        """The data with artefacts, timestamps, status override, session and attempt counts filled in."""
         result = dict(data)
-        self._know_artefacts(result)
-        self._date(result)
+        self._set_running_artefacts(result)
+        self._set_timestamps(result)
         if result.get("enabled"):
-            # Nobody watches what is disabled: its phase is old until the next look at it.
+            # The status operator does not watch disabled components, so their phase is stale until its next run.
             result["status"] = {**result.get("status", {}), "status_override": ON_HOLD}
         desired = result.get("desired_state")
         if desired and not result.get("session"):
@@ -35,16 +35,16 @@ class AutoFields:
             result["event_stats"] = NO_ATTEMPTS
         return result
 
-    def _know_artefacts(self, data: Record) -> None:
-        """A token that is known says what runs; one that is not is believed to say nothing."""
+    def _set_running_artefacts(self, data: Record) -> None:
+        """A known BSS token determines the running artefacts; an unknown token changes nothing."""
         token = data.get("actual_state", {}).get("bss_token")
         if token and token in self._tokens:
             data["actual_state"] = {**data["actual_state"], "boot_artifacts": self._tokens[token]}
 
-    def _date(self, data: Record) -> None:
+    def _set_timestamps(self, data: Record) -> None:
         now = stamp(self._clock.now())
         for name in ("actual_state", "desired_state"):
-            if name in data and data[name].keys() != _TOKEN_ALONE:
+            if name in data and data[name].keys() != _TOKEN_ONLY:
                 data[name] = {**data[name], "last_updated": now}
         for name in ("staged_state", "last_action"):
             if name in data:

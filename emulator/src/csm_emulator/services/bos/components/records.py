@@ -1,4 +1,4 @@
-"""What a component is made of, and how a patch changes it. Records are values: nothing here changes one in place."""
+"""Component records and how patches change them. Records are values: no function here changes one in place."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ STABLE, FAILED, ON_HOLD = "stable", "failed", "on_hold"
 
 _STATES = frozenset({"actual_state", "desired_state", "staged_state"})
 _MERGED = frozenset({"last_action", "event_stats", "status"})
-_NONE: Record = {}
+_EMPTY: Record = {}
 
 
 def status_of(record: Record) -> str:
-    """One word for where the component is."""
-    status = record.get("status", _NONE)
+    """The component's status as one word: the override if there is one, else derived from phase and last action."""
+    status = record.get("status", _EMPTY)
     override = status.get("status_override", "")
     if override:
         return str(override)
@@ -37,21 +37,21 @@ def status_of(record: Record) -> str:
         return STABLE
     if phase == CONFIGURING:
         return CONFIGURING
-    last = record.get("last_action", _NONE)
+    last = record.get("last_action", _EMPTY)
     action = last.get("action", "")
     if phase == POWERING_ON:
         return ON_CALLED if action == DID_POWER_ON and not last.get("failed", False) else ON_PENDING
     return {DID_POWER_OFF: OFF_CALLED, DID_FORCE_OFF: FORCE_CALLED}.get(action, OFF_PENDING)
 
 
-def shown(record: Record) -> Record:
-    """With its status, which is told and not kept."""
+def public_record(record: Record) -> Record:
+    """The record as the API returns it: with the status word, which is computed and not stored."""
     status = record.get("status", {"phase": "", "status_override": ""})
     return {**record, "status": {**status, "status": status_of(record)}}
 
 
-def merged(record: Record, patch: Record) -> Record:
-    """The record with the patch laid over it."""
+def merge_patch(record: Record, patch: Record) -> Record:
+    """The record after the patch; states and statistics are merged field by field, other values replaced."""
     result = dict(record)
     for name, value in patch.items():
         if name == "id":
@@ -72,28 +72,28 @@ def _merged_state(state: Record, patch: Record) -> Record:
     return result
 
 
-def boots_nothing(record: Record) -> bool:
-    """Whether it is wanted off: no kernel is."""
-    artefacts = record.get("desired_state", _NONE).get("boot_artifacts")
+def should_be_off(record: Record) -> bool:
+    """Whether the desired state is "off": it names no kernel."""
+    artefacts = record.get("desired_state", _EMPTY).get("boot_artifacts")
     return not artefacts or not artefacts.get("kernel")
 
 
-def runs_what_is_wanted(record: Record) -> bool:
-    wanted = record.get("desired_state", _NONE).get("boot_artifacts")
-    runs = record.get("actual_state", _NONE).get("boot_artifacts")
-    if wanted is None or runs is None:
-        return wanted is runs
+def runs_desired_state(record: Record) -> bool:
+    desired = record.get("desired_state", _EMPTY).get("boot_artifacts")
+    actual = record.get("actual_state", _EMPTY).get("boot_artifacts")
+    if desired is None or actual is None:
+        return desired is actual
     return (
-        wanted.get("kernel") == runs.get("kernel")
-        and wanted.get("initrd") == runs.get("initrd")
-        and (wanted.get("kernel_parameters") or None) == (runs.get("kernel_parameters") or None)
+        desired.get("kernel") == actual.get("kernel")
+        and desired.get("initrd") == actual.get("initrd")
+        and (desired.get("kernel_parameters") or None) == (actual.get("kernel_parameters") or None)
     )
 
 
 def configuration_of(record: Record) -> str | None:
-    configuration = record.get("desired_state", _NONE).get("configuration")
+    configuration = record.get("desired_state", _EMPTY).get("configuration")
     return None if configuration is None else str(configuration)
 
 
-def runs_something(record: Record) -> bool:
-    return any((record.get("actual_state", _NONE).get("boot_artifacts") or _NONE).values())
+def has_boot_artefacts(record: Record) -> bool:
+    return any((record.get("actual_state", _EMPTY).get("boot_artifacts") or _EMPTY).values())

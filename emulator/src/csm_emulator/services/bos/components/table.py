@@ -1,4 +1,4 @@
-"""All components, and who of them is where: what operators ask for is found without looking at all."""
+"""All components, with indexes by status and session, so that operators do not scan every component."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from csm_emulator.services.bos.components.records import (
     NO_ACTUAL_STATE,
     NO_ATTEMPTS,
     NO_DESIRED_STATE,
-    merged,
-    runs_something,
+    has_boot_artefacts,
+    merge_patch,
     status_of,
 )
 from csm_emulator.services.bos.timestamps import stamp
@@ -30,7 +30,7 @@ class NoSuchComponent(Exception):
 
 
 def new_component(component: str) -> Record:
-    """As discovery writes it."""
+    """The record that discovery writes for a node."""
     return {
         "id": component,
         "actual_state": NO_ACTUAL_STATE,
@@ -46,11 +46,11 @@ def new_component(component: str) -> Record:
 class ComponentStore:
     def __init__(self, context: Context, auto: AutoFields) -> None:
         self._auto = auto
-        self._hidden = Hidden(context.faults)
-        began = context.tables.open("bos.began")
-        if "at" not in began:
-            began["at"] = context.clock.now()
-        self._table = context.tables.open("bos.components", _seed(context, float(began["at"])))
+        self._unknown_members = UnknownMemberFault(context.faults)
+        start = context.tables.open("bos.began")
+        if "at" not in start:
+            start["at"] = context.clock.now()
+        self._table = context.tables.open("bos.components", _seed(context, float(start["at"])))
         self._by_status: defaultdict[str, set[str]] = defaultdict(set)
         self._by_session: defaultdict[str, set[str]] = defaultdict(set)
         self._by_staged: defaultdict[str, set[str]] = defaultdict(set)
@@ -62,7 +62,7 @@ class ComponentStore:
     # Reading
 
     def __contains__(self, component: object) -> bool:
-        return component in self._table and not self._hidden.covers(str(component))
+        return component in self._table and not self._unknown_members.covers(str(component))
 
     def get(self, component: str) -> Record:
         if component not in self:
@@ -73,14 +73,14 @@ class ComponentStore:
     def names(self) -> list[str]:
         return self._sorted(self._table)
 
-    def all_known(self) -> Iterator[str]:
-        """Hidden ones too."""
+    def all_names(self) -> Iterator[str]:
+        """Names of all components, including those hidden by the fault ``bos-unknown-member``."""
         return iter(self._table)
 
     def with_status(self, *statuses: str) -> list[Record]:
-        """Enabled ones, in the order of their names."""
-        found = [name for status in statuses for name in self._by_status.get(status, ())]
-        return [self._table[name] for name in self._sorted(found)]
+        """Enabled components with one of these statuses, sorted by name."""
+        names = [name for status in statuses for name in self._by_status.get(status, ())]
+        return [self._table[name] for name in self._sorted(names)]
 
     def enabled(self) -> list[Record]:
         return self.with_status(*self._by_status)
@@ -91,25 +91,25 @@ class ComponentStore:
     def any_enabled(self) -> bool:
         return any(self._by_status.values())
 
-    def of_session(self, session: str) -> list[str]:
+    def names_in_session(self, session: str) -> list[str]:
         return self._sorted(self._by_session.get(session, ()))
 
-    def staged_for(self, session: str) -> list[str]:
+    def names_staged_for(self, session: str) -> list[str]:
         return self._sorted(self._by_staged.get(session, ()))
 
-    def running_something(self) -> list[str]:
+    def with_boot_artefacts(self) -> list[str]:
         return self._sorted(self._running)
 
     def is_hidden(self, component: str) -> bool:
-        return self._hidden.covers(component)
+        return self._unknown_members.covers(component)
 
     def _sorted(self, names: Iterable[str]) -> list[str]:
-        return sorted(self._hidden.without(names))
+        return sorted(self._unknown_members.without(names))
 
     # Writing
 
     def put(self, component: str, record: Record) -> Record:
-        """As it is."""
+        """Write the record unchanged, without automatic fields."""
         if component in self._table:
             self._unindex(component, self._table[component])
         self._table[component] = record
@@ -117,21 +117,24 @@ class ComponentStore:
         return record
 
     def put_new(self, records: Mapping[str, Record]) -> list[Record]:
-        return [self.put(name, self._auto.added(record)) for name, record in records.items()]
+        return [self.put(name, self._auto.with_auto_fields(record)) for name, record in records.items()]
 
     def patch(self, patches: Mapping[str, Record]) -> list[Record]:
-        """All of them, or none: raises ``NoSuchComponent``."""
-        found = {name: self.get(name) for name in patches}
-        # Thousands of nodes often have one patch in common.
-        added = {id(patch): self._auto.added(patch) for patch in {id(each): each for each in patches.values()}.values()}
-        return [self.put(name, merged(record, added[id(patches[name])])) for name, record in found.items()]
+        """Patch every component, or none: raises ``NoSuchComponent`` when one is missing."""
+        records = {name: self.get(name) for name in patches}
+        # Thousands of nodes often share one patch object, so automatic fields are computed once per object.
+        completed = {
+            id(patch): self._auto.with_auto_fields(patch)
+            for patch in {id(shared): shared for shared in patches.values()}.values()
+        }
+        return [self.put(name, merge_patch(record, completed[id(patches[name])])) for name, record in records.items()]
 
     def patch_alike(self, components: Sequence[str], patch: Record) -> list[Record]:
-        """The same for all of them."""
+        """Apply the same patch to every component."""
         return self.patch(dict.fromkeys(components, patch))
 
-    def patch_known(self, patches: Mapping[str, Record]) -> list[Record]:
-        """Those that are there."""
+    def patch_existing(self, patches: Mapping[str, Record]) -> list[Record]:
+        """Patch the components that exist; ignore the others."""
         return self.patch({name: patch for name, patch in patches.items() if name in self})
 
     def delete(self, component: str) -> None:
@@ -146,7 +149,7 @@ class ComponentStore:
         staged = record.get("staged_state", {}).get("session")
         if staged:
             self._by_staged[staged].add(name)
-        if runs_something(record):
+        if has_boot_artefacts(record):
             self._running.add(name)
 
     def _unindex(self, name: str, record: Record) -> None:
@@ -163,8 +166,8 @@ class ComponentStore:
         self._running.discard(name)
 
 
-class Hidden:
-    """Nodes that BOS does not know because of the fault ``bos-unknown-member``."""
+class UnknownMemberFault:
+    """The fault ``bos-unknown-member``: BOS answers as if it did not know the nodes that the fault names."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -179,15 +182,15 @@ class Hidden:
         return any(fault.kind == UNKNOWN_MEMBER for fault in self._faults)
 
 
-def _seed(context: Context, began: float) -> Mapping[str, Record]:
-    """Discovery ran before our time began."""
-    dated = {"last_updated": stamp(began)}
+def _seed(context: Context, start: float) -> Mapping[str, Record]:
+    """Components of all nodes: discovery ran before the emulator's clock started."""
+    timestamp = {"last_updated": stamp(start)}
     common = {
         **new_component(""),
-        "actual_state": {**NO_ACTUAL_STATE, **dated},
-        "desired_state": {**NO_DESIRED_STATE, **dated},
-        "staged_state": dated,
-        "last_action": {"action": DISCOVERED, "failed": False, **dated},
+        "actual_state": {**NO_ACTUAL_STATE, **timestamp},
+        "desired_state": {**NO_DESIRED_STATE, **timestamp},
+        "staged_state": timestamp,
+        "last_action": {"action": DISCOVERED, "failed": False, **timestamp},
         "event_stats": NO_ATTEMPTS,
     }
     return {part.xname: {**common, "id": part.xname} for part in context.machine.parts("Node")}

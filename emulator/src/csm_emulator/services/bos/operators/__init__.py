@@ -1,1 +1,1 @@
-"""BOS's operators: each looks at what there is, does its one thing, and looks again."""
+"""BOS's operators: each runs at intervals, reads the state of components or sessions, and does one kind of action."""

@@ -1,4 +1,4 @@
-"""The operators that forget: sessions that are long over, and what nodes said too long ago."""
+"""Operators that delete old sessions and clear actual states that nodes reported too long ago."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class SessionCleanup:
 
     def due(self) -> float | None:
         lifetime = self._lifetime()
-        starts = [_start(session) for session in self._over()]
+        starts = [_start(session) for session in self._completed_sessions()]
         return min(starts) + lifetime if lifetime and starts else None
 
     def run(self) -> None:
         lifetime = self._lifetime()
-        for session in self._over() if lifetime else ():
+        for session in self._completed_sessions() if lifetime else ():
             if _start(session) + lifetime <= self._bos.now:
                 self._bos.sessions.delete(session["name"], None)
 
     def _lifetime(self) -> float:
-        """0: they are kept."""
+        """Seconds for which a completed session is kept; 0 means forever."""
         return seconds_of(self._bos.options.text("cleanup_completed_session_ttl"))
 
-    def _over(self) -> list[Record]:
-        """The operator has no tenant, so it does not reach what belongs to one."""
+    def _completed_sessions(self) -> list[Record]:
+        """Completed sessions without a tenant: the operator works without a tenant and cannot delete the others."""
         return [session for session in self._bos.sessions.with_status(COMPLETE) if not session.get("tenant")]
 
 
@@ -46,12 +46,12 @@ class ActualStateCleanup:
         self._bos = bos
 
     def due(self) -> float | None:
-        told = [self._told(name) for name in self._bos.components.running_something()]
-        return min(told) + self._lifetime() if told else None
+        reports = [self._last_report(name) for name in self._bos.components.with_boot_artefacts()]
+        return min(reports) + self._lifetime() if reports else None
 
     def run(self) -> None:
         latest = self._bos.now - self._lifetime()
-        old = [name for name in self._bos.components.running_something() if self._told(name) < latest]
+        old = [name for name in self._bos.components.with_boot_artefacts() if self._last_report(name) < latest]
         cleared = {
             "actual_state": NO_ACTUAL_STATE,
             "error": "",
@@ -62,14 +62,14 @@ class ActualStateCleanup:
     def _lifetime(self) -> float:
         return seconds_of(self._bos.options.text("component_actual_state_ttl"))
 
-    def _told(self, name: str) -> float:
-        """When the node last said what it runs; long ago, when nobody knows."""
+    def _last_report(self, name: str) -> float:
+        """When the node last reported what it runs; 0 when there is no date."""
         text = self._bos.components.get(name)["actual_state"].get("last_updated")
         return moment_of(text) if text else 0.0
 
 
 def _start(session: Record) -> float:
-    """A start that is no time is taken for one long ago."""
+    """The session's start; 0 when it is not a valid time."""
     try:
         return moment_of(session["status"].get("start_time") or "")
     except ValueError:

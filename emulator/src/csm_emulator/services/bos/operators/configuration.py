@@ -1,4 +1,4 @@
-"""The configuration operator: what CFS is to make of a node that is up."""
+"""The configuration operator: it sets the desired configuration of booted nodes in CFS."""
 
 from __future__ import annotations
 
@@ -25,17 +25,26 @@ class Configuration:
         return self._bos.now if self._bos.components.any_with_status(CONFIGURING) else None
 
     def run(self) -> None:
-        for chunk in chunks(self._bos, self._unlike_cfs()):
-            self._act_on(chunk)
+        for chunk in chunks(self._bos, self._components_to_update()):
+            self._update_cfs(chunk)
 
-    def _unlike_cfs(self) -> list[Record]:
-        """CFS is asked for those alone that the status operator did not find right when it last looked."""
-        known = self._status.configured_as_wanted
-        components = [each for each in self._bos.components.with_status(CONFIGURING) if each["id"] not in known]
-        found = self._bos.neighbours.cfs_components([record["id"] for record in components])
-        return [each for each in components if each["id"] in found and _differs(each, found[each["id"]])]
+    def _components_to_update(self) -> list[Record]:
+        """Components that have another desired configuration in CFS.
 
-    def _act_on(self, components: Sequence[Record]) -> None:
+        Those that the status operator found correct at its last run are skipped.
+        """
+        correct = self._status.correctly_configured
+        components = [
+            component for component in self._bos.components.with_status(CONFIGURING) if component["id"] not in correct
+        ]
+        in_cfs = self._bos.neighbours.cfs_components([record["id"] for record in components])
+        return [
+            component
+            for component in components
+            if component["id"] in in_cfs and _differs(component, in_cfs[component["id"]])
+        ]
+
+    def _update_cfs(self, components: Sequence[Record]) -> None:
         error = ""
         try:
             self._bos.neighbours.configure(components, enabled=True)

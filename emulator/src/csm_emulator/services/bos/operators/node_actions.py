@@ -1,4 +1,4 @@
-"""What operators that do something to nodes have in common: who is next, how often it was tried, what came of it."""
+"""The common part of operators that act on nodes: selecting nodes, counting attempts, recording results."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ NO_REASON = "The retry limit has been hit for this component, but no services ha
 
 
 def chunks(bos: Bos, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-    """As many as BOS works on at once."""
+    """The records in groups of at most ``max_component_batch_size``."""
     size = bos.options.number("max_component_batch_size") or max(len(records), 1)
     for start in range(0, len(records), size):
         yield records[start : start + size]
 
 
-class Acting(ABC):
+class NodeOperator(ABC):
     name: ClassVar[str]
     frequency: ClassVar[str] = "polling_frequency"
     statuses: ClassVar[tuple[str, ...]]
-    """Components with one of these are its business."""
+    """The operator acts on components with one of these statuses."""
     action: ClassVar[str]
-    attempts: ClassVar[str]
-    """The count of its tries, in the component's ``event_stats``."""
+    attempts_field: ClassVar[str]
+    """The field of the component's ``event_stats`` that counts this operator's attempts."""
 
     def __init__(self, bos: Bos) -> None:
         self.bos = bos
@@ -45,29 +45,31 @@ class Acting(ABC):
 
     @abstractmethod
     def act(self, components: Sequence[Record]) -> dict[str, str]:
-        """Do it; errors by component, of those that had one. Raises ``Failure`` when it was for all."""
+        """Act on the components; return errors by component. Raises ``Failure`` when the action failed for all."""
 
     def _in_hsm(self, components: list[Record]) -> list[Record]:
-        names = {found["ID"] for found in self.bos.neighbours.hsm_components(record["id"] for record in components)}
+        names = {
+            component["ID"] for component in self.bos.neighbours.hsm_components(record["id"] for record in components)
+        }
         return [record for record in components if record["id"] in names]
 
     def _act_on(self, components: Sequence[Record]) -> None:
-        left = self._not_failed(components)
-        if not left:
+        retryable = self._with_attempts_left(components)
+        if not retryable:
             return
         try:
-            errors = self.act(left)
+            errors = self.act(retryable)
         except Failure as failure:
-            errors = {record["id"]: str(failure) for record in left}
-        self.note(left, errors)
+            errors = {record["id"]: str(failure) for record in retryable}
+        self.record_attempts(retryable, errors)
 
-    def note(self, components: Sequence[Record], errors: dict[str, str]) -> None:
-        """One more try of each, whether or not it went well."""
+    def record_attempts(self, components: Sequence[Record], errors: dict[str, str]) -> None:
+        """Record one more attempt for every component, successful or not."""
         self.bos.components.patch(
             {
                 record["id"]: {
                     **self.last_action(errors.get(record["id"], "")),
-                    "event_stats": {self.attempts: self._tries(record) + 1},
+                    "event_stats": {self.attempts_field: self._attempts_of(record) + 1},
                 }
                 for record in components
             }
@@ -76,22 +78,22 @@ class Acting(ABC):
     def last_action(self, error: str = "") -> Record:
         return {"error": error, "last_action": {"action": self.action, "failed": False}}
 
-    def _tries(self, record: Record) -> int:
-        return int(record.get("event_stats", {}).get(self.attempts, 0))
+    def _attempts_of(self, record: Record) -> int:
+        return int(record.get("event_stats", {}).get(self.attempts_field, 0))
 
-    def _not_failed(self, components: Sequence[Record]) -> list[Record]:
-        """Those that were tried too often are marked."""
+    def _with_attempts_left(self, components: Sequence[Record]) -> list[Record]:
+        """Components that have attempts left; the others are marked as failed."""
         policy = self.bos.options.number("default_retry_policy")
-        left, failed = [], {}
+        retryable, failed = [], {}
         for record in components:
-            if self._tries(record) < int(record.get("retry_policy", policy)):
-                left.append(record)
+            if self._attempts_of(record) < int(record.get("retry_policy", policy)):
+                retryable.append(record)
             else:
-                failed[record["id"]] = _failed(record)
+                failed[record["id"]] = _failure_patch(record)
         self.bos.components.patch(failed)
-        return left
+        return retryable
 
 
-def _failed(record: Record) -> Record:
+def _failure_patch(record: Record) -> Record:
     patch: Record = {"status": {"status_override": FAILED}}
     return patch if record.get("error") else {**patch, "error": NO_REASON}

@@ -1,4 +1,4 @@
-"""Which nodes a session is about: what its template names, less what may not be touched."""
+"""The nodes of a session: those that its template names, without nodes that the session may not change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERYTHING = frozenset({"all", "*"})
 
 
 class Inventory:
-    """Groups, partitions and roles of HSM, each asked for at most once, and only when a session needs it."""
+    """Groups, partitions and roles of HSM, each requested at most once, and only when a session needs it."""
 
     def __init__(self, neighbours: Neighbours) -> None:
         self._neighbours = neighbours
@@ -34,31 +34,36 @@ class Inventory:
 
 
 class SetupFailure(Exception):
-    """Why a session cannot run; it is over with this error."""
+    """The session cannot run: it completes with this error."""
 
 
-class NodeChoice:
+class NodeSelection:
     def __init__(self, bos: Bos, inventory: Inventory, session: Record) -> None:
         self._bos = bos
         self._inventory = inventory
         self._session = session
 
-    def of(self, boot_set: Record) -> Nodes:
-        """Raises ``SetupFailure``, and ``Failure`` when somebody does not answer."""
-        nodes = self._named(boot_set)
+    def nodes_of(self, boot_set: Record) -> Nodes:
+        """The nodes of a boot set. Raises ``SetupFailure``, and ``Failure`` when another service does not answer."""
+        nodes = self._template_nodes(boot_set)
         arch = boot_set.get("arch", "X86")
-        for narrow in (self._limited, self._unlocked, self._of_tenant, lambda left: self._of_arch(left, arch)):
+        for restrict in (
+            self._within_limit,
+            self._unlocked,
+            self._of_tenant,
+            lambda remaining: self._of_arch(remaining, arch),
+        ):
             if nodes:
-                nodes = narrow(nodes)
+                nodes = restrict(nodes)
         return self._not_disabled(nodes) if nodes else nodes
 
-    def _named(self, boot_set: Record) -> Nodes:
+    def _template_nodes(self, boot_set: Record) -> Nodes:
         nodes = set(boot_set.get("node_list", ()))
-        strange = nodes - self._of_tenant(nodes) if nodes else nodes
-        if strange:
+        unavailable = nodes - self._of_tenant(nodes) if nodes else nodes
+        if unavailable:
             raise SetupFailure(
                 "The session template includes nodes which do not exist or are not available to this tenant:"
-                f" {','.join(sorted(strange))}"
+                f" {','.join(sorted(unavailable))}"
             )
         for label in boot_set.get("node_groups", ()):
             nodes |= self._inventory.groups.get(label, set())
@@ -66,23 +71,23 @@ class NodeChoice:
             nodes |= self._inventory.roles.get(role, set())
         return nodes
 
-    def _limited(self, nodes: Nodes) -> Nodes:
-        """Items add, with ``&`` before them keep, with ``!`` take away, from left to right."""
+    def _within_limit(self, nodes: Nodes) -> Nodes:
+        """The limit is read from left to right: an item adds its nodes, ``&item`` intersects, ``!item`` removes."""
         if not self._session.get("limit"):
             return nodes
-        chosen: Nodes = set()
+        selected_nodes: Nodes = set()
         for item in self._session["limit"].split(","):
             if not item:
                 raise Failure("IndexError", "string index out of range")
             name = item[1:] if item[0] in "&!" else item
-            meant = nodes if name in EVERYTHING else self._inventory.everything.get(name, {name})
+            item_nodes = nodes if name in EVERYTHING else self._inventory.everything.get(name, {name})
             if item[0] == "&":
-                chosen = chosen & meant
+                selected_nodes = selected_nodes & item_nodes
             elif item[0] == "!":
-                chosen = chosen - meant
+                selected_nodes = selected_nodes - item_nodes
             else:
-                chosen = chosen | meant
-        return nodes & chosen
+                selected_nodes = selected_nodes | item_nodes
+        return nodes & selected_nodes
 
     def _unlocked(self, nodes: Nodes) -> Nodes:
         return nodes - self._bos.neighbours.locked()
@@ -93,17 +98,17 @@ class NodeChoice:
             return nodes
         try:
             return nodes & self._bos.tenants.members(tenant)
-        except InvalidTenant as none:
-            raise SetupFailure(str(none)) from None
+        except InvalidTenant as error:
+            raise SetupFailure(str(error)) from None
 
     def _of_arch(self, nodes: Nodes, arch: str) -> Nodes:
-        """What HSM does not know the architecture of counts as x86."""
-        fitting = {arch, "UNKNOWN"} if arch == "X86" else {arch}
-        found = self._bos.neighbours.hsm_components(sorted(nodes))
-        return {component["ID"] for component in found if component.get("Arch", "Unknown") in fitting}
+        """Nodes of this architecture; a node whose architecture HSM does not know counts as X86."""
+        arches = {arch, "UNKNOWN"} if arch == "X86" else {arch}
+        components = self._bos.neighbours.hsm_components(sorted(nodes))
+        return {component["ID"] for component in components if component.get("Arch", "Unknown") in arches}
 
     def _not_disabled(self, nodes: Nodes) -> Nodes:
         if self._session.get("include_disabled"):
             return nodes
-        found = self._bos.neighbours.hsm_components(sorted(nodes), only_enabled=True)
-        return {component["ID"] for component in found}
+        components = self._bos.neighbours.hsm_components(sorted(nodes), only_enabled=True)
+        return {component["ID"] for component in components}

@@ -1,4 +1,4 @@
-"""The power-off operators: asking the node first, and the power later."""
+"""The power-off operators: first a graceful shutdown, later a forced one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from csm_emulator.services.bos.components.records import (
     OFF_CALLED,
     OFF_PENDING,
 )
-from csm_emulator.services.bos.operators.node_actions import Acting
+from csm_emulator.services.bos.operators.node_actions import NodeOperator
 from csm_emulator.services.bos.timestamps import moment_of
 
 
-class PowerOffGraceful(Acting):
+class PowerOffGraceful(NodeOperator):
     name = "power-off-graceful"
     statuses: ClassVar[tuple[str, ...]] = (OFF_PENDING,)
     action = DID_POWER_OFF
-    attempts = "power_off_graceful_attempts"
+    attempts_field = "power_off_graceful_attempts"
     transition: ClassVar[str] = "Soft-Off"
 
     def act(self, components: Sequence[Record]) -> dict[str, str]:
@@ -33,7 +33,7 @@ class PowerOffForceful(PowerOffGraceful):
     name = "power-off-forceful"
     statuses = (OFF_CALLED, FORCE_CALLED)
     action = DID_FORCE_OFF
-    attempts = "power_off_forceful_attempts"
+    attempts_field = "power_off_forceful_attempts"
     transition = "Force-Off"
 
     def candidates(self) -> list[Record]:
@@ -42,6 +42,6 @@ class PowerOffForceful(PowerOffGraceful):
 
 
 def acted_before(record: Record, moment: float) -> bool:
-    """Whether the last thing that was done to it was done before then."""
+    """Whether the last action on the component was before this time, or there was none."""
     last = record.get("last_action", {}).get("last_updated")
     return not last or moment_of(last) < moment

@@ -1,4 +1,4 @@
-"""The session-completion operator: a session is over when none of its components is at work."""
+"""The session-completion operator: a session completes when none of its components is enabled or staged."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from csm_emulator.services.bos.timestamps import stamp
 
 
 def complete(bos: Bos, session: Record, error: str | None = None) -> None:
-    """It is over, and what it came to is kept."""
+    """Mark the session complete and save its final status."""
     status: Record = {"status": COMPLETE, "end_time": stamp(bos.now)}
     if error is not None:
         status["error"] = error
-    over = bos.sessions.patch(session, {"status": status})
-    bos.sessions.save_status(over, bos.session_status.of(over))
+    completed = bos.sessions.patch(session, {"status": status})
+    bos.sessions.save_status(completed, bos.session_status.of(completed))
 
 
 class SessionCompletion:
@@ -37,8 +37,10 @@ class SessionCompletion:
     def _is_over(self, session: Record) -> bool:
         components = self._bos.components
         name, tenant = session["name"], session.get("tenant")
-        busy = [each for each in components.of_session(name) if components.get(each).get("enabled")]
-        busy += components.staged_for(name)
+        busy = [
+            component for component in components.names_in_session(name) if components.get(component).get("enabled")
+        ]
+        busy += components.names_staged_for(name)
         if not busy or not tenant:
             return not busy
         return self._bos.tenants.members(tenant).isdisjoint(busy)

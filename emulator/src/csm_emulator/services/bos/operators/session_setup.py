@@ -1,4 +1,4 @@
-"""The session-setup operator: a session that is pending becomes what is wanted of nodes."""
+"""The session-setup operator: it writes a pending session into the desired or staged state of its nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from csm_emulator.services.bos.components.records import NO_ACTUAL_STATE, NO_DES
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import API_ERROR, Failure
 from csm_emulator.services.bos.operators import target_state
-from csm_emulator.services.bos.operators.node_selection import Inventory, NodeChoice, SetupFailure
+from csm_emulator.services.bos.operators.node_selection import Inventory, NodeSelection, SetupFailure
 from csm_emulator.services.bos.operators.session_completion import complete
 from csm_emulator.services.bos.sessions.table import PENDING, RUNNING
 
@@ -22,8 +22,8 @@ class SessionSetup:
 
     def __init__(self, bos: Bos) -> None:
         self._bos = bos
-        self._stuck: dict[str, str] = {}
-        """Why sessions stay pending: the last cause that was told of each."""
+        self._logged_causes: dict[str, str] = {}
+        """The last cause that was logged for each session that stays pending."""
 
     def due(self) -> float | None:
         return self._bos.now if self._bos.sessions.any_with_status(PENDING) else None
@@ -40,10 +40,10 @@ class SessionSetup:
             complete(self._bos, session, str(failure))
             return
         except Failure as failure:
-            complete(self._bos, session, failure.named)
+            complete(self._bos, session, failure.qualified_message)
             return
-        self._refuse_unknown(session, patches)
-        patched = self._bos.components.patch_known(patches)
+        self._check_unknown_members(session, patches)
+        patched = self._bos.components.patch_existing(patches)
         if not patched:
             complete(self._bos, session, "All nodes found to act upon do not exist as BOS components")
             return
@@ -55,10 +55,10 @@ class SessionSetup:
         if template is None:
             path = f"http://cray-bos/v2/sessiontemplates/{session['template_name']}"
             raise Failure(API_ERROR, f"Non-2XX response (404) to GET {path}; NOT FOUND ")
-        choice = NodeChoice(self._bos, inventory, session)
+        selection = NodeSelection(self._bos, inventory, session)
         patches: dict[str, Record] = {}
         for boot_set in template["boot_sets"].values():
-            nodes = choice.of(boot_set)
+            nodes = selection.nodes_of(boot_set)
             if nodes:
                 patch = self._patch(session, template, boot_set)
                 patches.update(dict.fromkeys(sorted(nodes), patch))
@@ -67,33 +67,33 @@ class SessionSetup:
         return patches
 
     def _patch(self, session: Record, template: Record, boot_set: Record) -> Record:
-        """The same for all nodes of a boot set."""
-        off = session["operation"] == "shutdown"
-        wanted: Record = {}
-        if not off:
-            wanted["boot_artifacts"] = target_state.artefacts(self._bos, boot_set)
-            wanted["configuration"] = target_state.configuration(template, boot_set)
+        """The patch for all nodes of a boot set."""
+        shutdown = session["operation"] == "shutdown"
+        desired: Record = {}
+        if not shutdown:
+            desired["boot_artifacts"] = target_state.artefacts(self._bos, boot_set)
+            desired["configuration"] = target_state.configuration(template, boot_set)
         if session.get("stage"):
-            staged = NO_STAGED_STATE if off else {**wanted, "session": session["name"]}
+            staged = NO_STAGED_STATE if shutdown else {**desired, "session": session["name"]}
             return {"error": "", "staged_state": staged}
         patch: Record = {
             "error": "",
-            "desired_state": NO_DESIRED_STATE if off else wanted,
+            "desired_state": NO_DESIRED_STATE if shutdown else desired,
             "session": session["name"],
             "enabled": True,
             "last_action": {"action": DID_SET_UP, "failed": False},
         }
         return {**patch, "actual_state": NO_ACTUAL_STATE} if session["operation"] == "reboot" else patch
 
-    def _refuse_unknown(self, session: Record, patches: dict[str, Record]) -> None:
-        """As before CSM 1.7: one node that BOS does not know, and this look is over for all sessions."""
+    def _check_unknown_members(self, session: Record, patches: dict[str, Record]) -> None:
+        """One node that BOS does not know ends this run for all sessions, as in releases before CSM 1.7."""
         unknown = next((name for name in patches if self._bos.components.is_hidden(name)), None)
         if unknown is None:
-            self._stuck.pop(session["name"], None)
+            self._logged_causes.pop(session["name"], None)
             return
         cause = f"Component '{unknown}' does not exist"
-        if self._stuck.get(session["name"]) != cause:
-            self._stuck[session["name"]] = cause
+        if self._logged_causes.get(session["name"]) != cause:
+            self._logged_causes[session["name"]] = cause
             self._bos.context.log.add("bos-session-pending", session["name"], cause)
-        told = f"Non-2XX response (404) to PATCH http://cray-bos/v2/components; NOT FOUND {cause}"
-        raise Failure(API_ERROR, told)
+        message = f"Non-2XX response (404) to PATCH http://cray-bos/v2/components; NOT FOUND {cause}"
+        raise Failure(API_ERROR, message)

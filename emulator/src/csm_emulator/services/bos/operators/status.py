@@ -1,4 +1,4 @@
-"""The status operator: where each enabled component is, and whether it is done."""
+"""The status operator: it sets the phase of each enabled component and disables components that are done."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from csm_emulator.services.bos.components.records import (
     ON_HOLD,
     POWERING_OFF,
     POWERING_ON,
-    boots_nothing,
     configuration_of,
-    runs_what_is_wanted,
+    runs_desired_state,
+    should_be_off,
     status_of,
 )
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.operators.node_actions import chunks
 from csm_emulator.services.bos.operators.power_off import acted_before
 
-_NONE: Record = {}
+_EMPTY: Record = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Assessment:
     phase: str = NO_PHASE
     override: str = ""
     disable: bool = False
@@ -38,7 +38,7 @@ class Finding:
     action_failed: bool = False
 
 
-DONE = Finding(disable=True)
+DONE = Assessment(disable=True)
 
 
 class Status:
@@ -47,106 +47,108 @@ class Status:
 
     def __init__(self, bos: Bos) -> None:
         self._bos = bos
-        self.configured_as_wanted: set[str] = set()
-        """Those for which CFS had the wanted configuration at the last look; forgotten by a restart."""
+        self.correctly_configured: set[str] = set()
+        """Components that had the desired configuration in CFS at the last run; not kept over a restart."""
 
     def due(self) -> float | None:
         return self._bos.now if self._bos.components.any_enabled() else None
 
     def run(self) -> None:
-        self.configured_as_wanted = set()
+        self.correctly_configured = set()
         for chunk in chunks(self._bos, self._bos.components.enabled()):
-            self._look_at(chunk)
+            self._check(chunk)
 
-    def _look_at(self, components: Sequence[Record]) -> None:
+    def _check(self, components: Sequence[Record]) -> None:
         power = self._bos.neighbours.power_states([record["id"] for record in components])
-        # CFS matters to nodes that run what is wanted, and has to know those that BOS begins with; the real one asks
-        # for all of them, every time.
-        asked = [each["id"] for each in components if _concerns_cfs(each, power.get(each["id"], ""))]
-        in_cfs = self._bos.neighbours.cfs_components(asked)
-        if not asked:
+        # CFS matters only for nodes that run their desired state and for those that BOS has just enabled. The real
+        # service requests every component from CFS at every run.
+        cfs_names = [
+            component["id"] for component in components if _needs_cfs(component, power.get(component["id"], ""))
+        ]
+        in_cfs = self._bos.neighbours.cfs_components(cfs_names)
+        if not cfs_names:
             self._bos.neighbours.must_have_cfs()
-        spared = set(asked)
+        cfs_name_set = set(cfs_names)
         patches = {}
         for record in components:
             name = record["id"]
-            known = in_cfs.get(name) if name in spared else _NONE
-            patch = _patch(record, self._finding(record, power.get(name, ""), known))
+            cfs_record = in_cfs.get(name) if name in cfs_name_set else _EMPTY
+            patch = _patch(record, self._assess(record, power.get(name, ""), cfs_record))
             if patch is not None:
                 patches[name] = patch
         self._bos.components.patch(patches)
 
-    def _finding(self, record: Record, power: str, in_cfs: Record | None) -> Finding:
+    def _assess(self, record: Record, power: str, in_cfs: Record | None) -> Assessment:
         if not power or in_cfs is None:
             service = "cfs" if power and power != "undefined" else "pcs"
             error = f"Component information was not returned by {service}"
-            return Finding(override=ON_HOLD, disable=True, error=error)
-        found = self._phase(record, power, in_cfs)
+            return Assessment(override=ON_HOLD, disable=True, error=error)
+        assessment = self._phase(record, power, in_cfs)
         if status_of(record) == FAILED:
-            return replace(found, disable=True, override=FAILED)
-        return found
+            return replace(assessment, disable=True, override=FAILED)
+        return assessment
 
-    def _phase(self, record: Record, power: str, in_cfs: Record) -> Finding:
+    def _phase(self, record: Record, power: str, in_cfs: Record) -> Assessment:
         if power == "off":
-            if boots_nothing(record):
+            if should_be_off(record):
                 return DONE
-            return Finding(POWERING_ON, action_failed=self._was_started_before(record, "max_power_on_wait_time"))
-        if boots_nothing(record):
-            return Finding(POWERING_OFF)
-        if runs_what_is_wanted(record):
+            return Assessment(POWERING_ON, action_failed=self._was_started_before(record, "max_power_on_wait_time"))
+        if should_be_off(record):
+            return Assessment(POWERING_OFF)
+        if runs_desired_state(record):
             return self._configuration(record, in_cfs)
         if _was_started(record) and not self._was_started_before(record, "max_boot_wait_time"):
-            return Finding(POWERING_ON)
-        # It is to be restarted, or it did not come up.
-        return Finding(POWERING_OFF)
+            return Assessment(POWERING_ON)
+        # The node has to be restarted, or it did not come up in time.
+        return Assessment(POWERING_OFF)
 
     def _was_started_before(self, record: Record, wait: str) -> bool:
         return _was_started(record) and acted_before(record, self._bos.now - self._bos.options.number(wait))
 
-    def _configuration(self, record: Record, in_cfs: Record) -> Finding:
-        wanted = configuration_of(record)
-        if wanted != in_cfs.get("desired_config"):
-            return Finding(CONFIGURING)
-        self.configured_as_wanted.add(record["id"])
+    def _configuration(self, record: Record, in_cfs: Record) -> Assessment:
+        desired = configuration_of(record)
+        if desired != in_cfs.get("desired_config"):
+            return Assessment(CONFIGURING)
+        self.correctly_configured.add(record["id"])
         status = str(in_cfs.get("configuration_status", "")).lower()
-        if not wanted or status == "configured":
+        if not desired or status == "configured":
             return DONE
         if status == "pending":
-            return Finding(CONFIGURING)
+            return Assessment(CONFIGURING)
         error = "cfs configuration failed"
         if status != "failed":
             error = f"cfs is not reporting a valid configuration status for this component: {status}"
-        return Finding(CONFIGURING, override=FAILED, disable=True, error=error)
+        return Assessment(CONFIGURING, override=FAILED, disable=True, error=error)
 
 
-def _concerns_cfs(record: Record, power: str) -> bool:
-    if record.get("status", _NONE).get("status_override") == ON_HOLD:
+def _needs_cfs(record: Record, power: str) -> bool:
+    if record.get("status", _EMPTY).get("status_override") == ON_HOLD:
         return True
-    return power != "off" and not boots_nothing(record) and runs_what_is_wanted(record)
+    return power != "off" and not should_be_off(record) and runs_desired_state(record)
 
 
 def _was_started(record: Record) -> bool:
-    return bool(record.get("last_action", _NONE).get("action", "") == DID_POWER_ON)
+    return bool(record.get("last_action", _EMPTY).get("action", "") == DID_POWER_ON)
 
 
-def _patch(record: Record, found: Finding) -> Record | None:
-    """What changes; None when nothing does."""
-    status: Mapping[str, str] = record.get("status", _NONE)
+def _patch(record: Record, assessment: Assessment) -> Record | None:
+    """The patch that the assessment calls for; None when nothing changes."""
+    status: Mapping[str, str] = record.get("status", _EMPTY)
     patch: Record = {}
-    phase, before = found.phase, status.get("phase", NO_PHASE)
-    if phase != before:
+    phase, previous_phase = assessment.phase, status.get("phase", NO_PHASE)
+    if phase != previous_phase:
         if phase == NO_PHASE:
             patch["event_stats"] = NO_ATTEMPTS
-        if before == POWERING_OFF:
-            # It is off, or starts anew: what it ran it runs no more.
+        if previous_phase == POWERING_OFF:
+            # The node is off or starts again, so it no longer runs its previous artefacts.
             patch["actual_state"] = NO_ACTUAL_STATE
-    if found.disable:
+    if assessment.disable:
         patch["enabled"] = False
-    if found.error and found.error != record.get("error", ""):
-        patch["error"] = found.error
-    if found.action_failed and not record.get("last_action", _NONE).get("failed", False):
+    if assessment.error and assessment.error != record.get("error", ""):
+        patch["error"] = assessment.error
+    if assessment.action_failed and not record.get("last_action", _EMPTY).get("failed", False):
         patch["last_action"] = {"failed": True}
-    if not patch and phase == before and found.override == status.get("status_override", ""):
+    if not patch and phase == previous_phase and assessment.override == status.get("status_override", ""):
         return None
-    new = {"status_override": found.override}
-    return {**patch, "status": new if phase == before else {**new, "phase": phase}}
+    override = {"status_override": assessment.override}
+    return {**patch, "status": override if phase == previous_phase else {**override, "phase": phase}}

@@ -1,4 +1,4 @@
-"""What nodes of a boot set are to run: artefacts of its image, kernel parameters, configuration."""
+"""The desired state of a boot set's nodes: boot artefacts, kernel parameters, configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from csm_emulator.services.bos.failures import Failure
 
 
 def artefacts(bos: Bos, boot_set: Record) -> Record:
-    """Raises ``Failure``."""
+    """Kernel, initrd and kernel parameters; raises ``Failure`` when the image cannot be read."""
     image = bos.images.read(boot_set)
     if image.find(KERNEL) is None:
         raise Failure("KeyError", "'kernel'")
@@ -21,7 +21,7 @@ def artefacts(bos: Bos, boot_set: Record) -> Record:
 
 
 def configuration(template: Record, boot_set: Record) -> str:
-    """The boot set's own goes before the template's."""
+    """The boot set's configuration, else the template's; empty when the template disables CFS."""
     if not template.get("enable_cfs", True):
         return ""
     own = boot_set.get("cfs", {}).get("configuration", "")
@@ -29,7 +29,7 @@ def configuration(template: Record, boot_set: Record) -> str:
 
 
 def _kernel_parameters(bos: Bos, boot_set: Record, image: BootImage) -> str:
-    """The image's, the template's, the root file system, where to dump memory, and how often to report."""
+    """Parameters of the image, of the boot set, of the root file system and memory dump, and the report interval."""
     pieces: list[str] = []
     if image.find(PARAMETERS) is not None:
         image.etag(PARAMETERS)

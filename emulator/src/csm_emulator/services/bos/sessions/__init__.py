@@ -1,1 +1,1 @@
-"""Session templates, and the sessions that are made from them."""
+"""Session templates, and the sessions that are created from them."""

@@ -1,4 +1,4 @@
-"""``/sessions``: what was ordered, and how far it is."""
+"""``/sessions``: requested operations and their progress."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ class Sessions:
         self._numbers = bos.context.tables.open("bos.session-numbers")
 
     def routes(self) -> Sequence[Route]:
-        path, one = "/v2/sessions", "/v2/sessions/{session_id}"
+        path, item = "/v2/sessions", "/v2/sessions/{session_id}"
         return (
             Route("POST", path, self._create),
             Route("GET", path, self._list),
             Route("DELETE", path, self._delete_all),
-            Route("GET", one, lambda call: json_reply(self._found(call))),
-            Route("PATCH", one, self._patch),
-            Route("DELETE", one, self._delete),
-            Route("GET", f"{one}/status", self._get_status),
-            Route("POST", f"{one}/status", lambda call: json_reply(self._saved(self._found(call)))),
+            Route("GET", item, lambda call: json_reply(self._session(call))),
+            Route("PATCH", item, self._patch),
+            Route("DELETE", item, self._delete),
+            Route("GET", f"{item}/status", self._get_status),
+            Route("POST", f"{item}/status", lambda call: json_reply(self._save_status(self._session(call)))),
         )
 
     def _create(self, call: Call) -> Reply:
         read_parameters(call, (HEADER,))
-        asked: Record = read_body(call, SESSION_CREATE)
+        body: Record = read_body(call, SESSION_CREATE)
         tenant = self._bos.tenants.must_exist(call)
-        self._check_limit(asked.get("limit") or "")
-        self._check_template(asked, tenant)
-        session = self._new(asked, tenant)
+        self._check_limit(body.get("limit") or "")
+        self._check_template(body, tenant)
+        session = self._new(body, tenant)
         if self._store.get(session["name"], tenant) is not None:
             owner = f" for tenant '{tenant}'" if tenant else ""
             detail = f"Session '{session['name']}' already exists{owner}"
@@ -73,26 +73,26 @@ class Sessions:
         if self._bos.options.flag("reject_nids") and any(_NID.match(item) for item in limit.split(",")):
             raise Refused(bad_request(f"reject_nids: session limit appears to contain NIDs: {limit}"))
 
-    def _check_template(self, asked: Record, tenant: str) -> None:
-        name = asked["template_name"]
+    def _check_template(self, body: Record, tenant: str) -> None:
+        name = body["template_name"]
         template = self._bos.templates.get(name, tenant)
         if template is None:
             raise Refused(bad_request(f"Session Template Name invalid: {name}"))
-        verdict, message = self._boot_sets.validate(template, asked["operation"], name)
+        verdict, message = self._boot_sets.validate(template, body["operation"], name)
         if verdict is Verdict.ERROR:
             raise Refused(bad_request(f"Session template fails check: {message}"))
 
-    def _new(self, asked: Record, tenant: str) -> Record:
+    def _new(self, body: Record, tenant: str) -> Record:
         status = {"status": PENDING, "start_time": stamp(self._bos.now), "end_time": None, "error": None}
         return {
-            "name": asked.get("name") or self._new_name(),
+            "name": body.get("name") or self._new_name(),
             "tenant": tenant or None,
-            "operation": asked["operation"],
-            "template_name": asked["template_name"],
-            "limit": asked.get("limit") or "",
-            "stage": asked.get("stage", False),
+            "operation": body["operation"],
+            "template_name": body["template_name"],
+            "limit": body.get("limit") or "",
+            "stage": body.get("stage", False),
             "components": "",
-            "include_disabled": asked.get("include_disabled", False),
+            "include_disabled": body.get("include_disabled", False),
             "status": status,
         }
 
@@ -102,53 +102,53 @@ class Sessions:
         return self._bos.context.random.uuid("bos.session", number)
 
     def _list(self, call: Call) -> Reply:
-        """An age that nobody has is a mistake that the real one only expects where it deletes."""
-        return json_reply(self._selected(call, lambda _: internal_error()))
+        """An age that is out of range gives 500: the real service handles that error only for DELETE."""
+        return json_reply(self._select(call, lambda _: internal_error()))
 
     def _delete_all(self, call: Call) -> Reply:
-        """Without a tenant all are found, and only those without a tenant go."""
+        """Without a tenant, all sessions match but only those without a tenant are deleted."""
         tenant = tenant_of(call)
-        for session in self._selected(call, lambda error: bad_request(f"Error parsing age field: {error}")):
+        for session in self._select(call, lambda error: bad_request(f"Error parsing age field: {error}")):
             self._store.delete(session["name"], tenant)
         return no_content()
 
-    def _selected(self, call: Call, refuse: Callable[[ValueError], Reply]) -> list[Record]:
-        given = read_parameters(call, _FILTERS)
-        ages = {name: span(given[name]).total_seconds() for name in ("min_age", "max_age") if given.get(name)}
+    def _select(self, call: Call, refuse: Callable[[ValueError], Reply]) -> list[Record]:
+        parameters = read_parameters(call, _FILTERS)
+        ages = {name: span(parameters[name]).total_seconds() for name in ("min_age", "max_age") if parameters.get(name)}
         try:
-            return self._store.select(self._bos.now, tenant_of(call), given.get("status", ""), **ages)
+            return self._store.select(self._bos.now, tenant_of(call), parameters.get("status", ""), **ages)
         except ValueError as error:
             raise Refused(refuse(error)) from None
 
     def _patch(self, call: Call) -> Reply:
         read_parameters(call, _ONE)
         patch = read_body(call, SESSION_UPDATE)
-        return json_reply(self._store.patch(self._found(call), patch))
+        return json_reply(self._store.patch(self._session(call), patch))
 
     def _delete(self, call: Call) -> Reply:
-        session = self._found(call)
+        session = self._session(call)
         self._store.delete(session["name"], session.get("tenant"))
         return no_content()
 
     def _get_status(self, call: Call) -> Reply:
-        session = self._found(call)
+        session = self._session(call)
         if session["status"].get("status") == COMPLETE:
             saved = self._store.statuses.get(session["name"], session.get("tenant"))
             if saved is not None:
                 return json_reply(saved)
-        return json_reply(self._told(session))
+        return json_reply(self._current_status(session))
 
-    def _saved(self, session: Record) -> Record:
-        return self._store.save_status(session, self._told(session))
+    def _save_status(self, session: Record) -> Record:
+        return self._store.save_status(session, self._current_status(session))
 
-    def _told(self, session: Record) -> Record:
-        """Neither a start that is no time nor a tenant that went is expected."""
+    def _current_status(self, session: Record) -> Record:
+        """The status as of now; 500 when the start is not a valid time or the tenant no longer exists."""
         try:
             return self._bos.session_status.of(session)
         except Exception as error:
             raise Refused(internal_error()) from error
 
-    def _found(self, call: Call) -> Record:
+    def _session(self, call: Call) -> Record:
         name, tenant = str(read_parameters(call, _ONE)["session_id"]), tenant_of(call)
         session = self._store.get(name, tenant)
         if session is None:

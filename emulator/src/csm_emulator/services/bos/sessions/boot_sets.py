@@ -1,4 +1,4 @@
-"""Whether boot sets can be booted: when a template is written, and when a session is made of it."""
+"""Validation of boot sets, when a template is written and when a session is created from it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from csm_emulator.services.bos.clients import Neighbours
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.options import Options
 
-NODES_BY = ("node_list", "node_groups", "node_roles_groups")
-_EXPECTED = {"ARM": "aarch64", "Unknown": "x86_64", "X86": "x86_64"}
+NODE_FIELDS = ("node_list", "node_groups", "node_roles_groups")
+_IMAGE_ARCH = {"ARM": "aarch64", "Unknown": "x86_64", "X86": "x86_64"}
 _SPECIFIERS = "frozenset({'node_list', 'node_roles_groups', 'node_groups'})"
 _XNAME = re.compile(r"x0*(\d+)c0*(\d+)s0*(\d+)b0*(\d+)n0*(\d+)")
 
@@ -41,7 +41,7 @@ class BootSets:
         self._images = images
         self._neighbours = neighbours
 
-    # A session is to be made
+    # When a session is created
 
     def validate(self, template: Record, operation: str, name: str) -> tuple[Verdict, str]:
         if not template.get("boot_sets"):
@@ -56,69 +56,69 @@ class BootSets:
         return (Verdict.WARNING, "; ".join(warnings)) if warnings else (Verdict.GOOD, "Valid")
 
     def _warnings(self, boot_set: Record, operation: str) -> Iterator[str]:
-        """Raises ``BootSetError``."""
-        _names_nodes(boot_set)
-        checks: list[Callable[[Record], None]] = [_has_known_provider, self._names_no_nids]
+        """Warnings about the boot set; raises ``BootSetError``."""
+        _check_node_fields(boot_set)
+        checks: list[Callable[[Record], None]] = [_check_provider, self._check_nids]
         if operation != "shutdown":
-            checks += [self._has_artefacts, self._is_of_its_kind]
+            checks += [self._check_artefacts, self._check_arch]
         for check in checks:
             try:
                 check(boot_set)
             except BootSetWarning as warning:
                 yield str(warning)
 
-    # A template is written
+    # When a template is written
 
-    def tidied(self, boot_sets: Record) -> Record:
-        """What is kept of them; raises ``Failure`` for what may not be."""
+    def normalise(self, boot_sets: Record) -> Record:
+        """The boot sets as they are stored; raises ``Failure`` for invalid ones."""
         if not boot_sets:
             raise BootSetError("Session templates must contain at least one boot set")
-        return {name: self._tidied(name, boot_set) for name, boot_set in boot_sets.items()}
+        return {name: self._normalise_one(name, boot_set) for name, boot_set in boot_sets.items()}
 
-    def _tidied(self, name: str, boot_set: Record) -> Record:
+    def _normalise_one(self, name: str, boot_set: Record) -> Record:
         if boot_set.get("name", name) != name:
             raise BootSetError(
                 f"boot_sets key ({name}) does not match 'name' field of corresponding boot set ({boot_set['name']})"
             )
         result = without_empty_cfs({"arch": "X86", **boot_set, "name": name})
-        self._check_kind(result)
+        self._check_arch_errors(result)
         try:
-            _names_nodes(result)
-            self._check_nids(result)
+            _check_node_fields(result)
+            self._check_nid_errors(result)
         except BootSetError as error:
             raise BootSetError(f"Boot set {name}: {error}") from None
         if "node_list" in result:
             result["node_list"] = [canonical(node) for node in result["node_list"]]
         return result
 
-    def _check_kind(self, boot_set: Record) -> None:
+    def _check_arch_errors(self, boot_set: Record) -> None:
         try:
-            self._is_of_its_kind(boot_set)
+            self._check_arch(boot_set)
         except BootSetWarning:
             pass
         except Failure as failure:
-            raise BootSetError(failure.named) from None
+            raise BootSetError(failure.qualified_message) from None
 
-    def _check_nids(self, boot_set: Record) -> None:
+    def _check_nid_errors(self, boot_set: Record) -> None:
         with suppress(BootSetWarning):
-            self._names_no_nids(boot_set)
+            self._check_nids(boot_set)
 
     # Checks
 
-    def _names_no_nids(self, boot_set: Record) -> None:
+    def _check_nids(self, boot_set: Record) -> None:
         if any(node[:3] == "nid" for node in boot_set.get("node_list", ())):
             kind = BootSetError if self._options.flag("reject_nids") else BootSetWarning
             raise kind("Has NID in 'node_list'")
 
-    def _has_artefacts(self, boot_set: Record) -> None:
+    def _check_artefacts(self, boot_set: Record) -> None:
         try:
             image = self._images.read(boot_set)
         except Failure as failure:
-            raise BootSetError(f"Can't find boot artifacts. Error: {failure.named}") from None
+            raise BootSetError(f"Can't find boot artifacts. Error: {failure.qualified_message}") from None
         try:
-            self._images.must_be_there(image.artefact(KERNEL))
+            self._images.require_object(image.artefact(KERNEL))
         except Failure as failure:
-            raise BootSetError(f"Can't find kernel in {image.url}. Error: {failure.named}") from None
+            raise BootSetError(f"Can't find kernel in {image.url}. Error: {failure.qualified_message}") from None
         for name, kind in (("initrd", INITRD), ("boot_parameters", PARAMETERS)):
             artefact = image.find(kind)
             if artefact is None:
@@ -126,61 +126,63 @@ class BootSets:
                     continue
                 raise BootSetWarning(f"{image.url} doesn't contain a {name}")
             try:
-                self._images.must_be_there(artefact)
+                self._images.require_object(artefact)
             except Failure as failure:
-                raise BootSetWarning(f"Unable to check {name} in {image.url}. Warning: {failure.named}") from None
+                raise BootSetWarning(
+                    f"Unable to check {name} in {image.url}. Warning: {failure.qualified_message}"
+                ) from None
 
-    def _is_of_its_kind(self, boot_set: Record) -> None:
-        """IMS's image is of the architecture that the boot set is for."""
+    def _check_arch(self, boot_set: Record) -> None:
+        """Check that the IMS image has the boot set's architecture."""
         image = image_id(boot_set["path"])
         if image is None:
-            told = f"Boot artifact S3 URL '{boot_set['path']}' doesn't follow convention for IMS images"
-            raise BootSetWarning(told)
-        wanted = boot_set.get("arch", "X86")
-        record = self._image(image, wanted)
-        if wanted == "Other":
+            message = f"Boot artifact S3 URL '{boot_set['path']}' doesn't follow convention for IMS images"
+            raise BootSetWarning(message)
+        boot_set_arch = boot_set.get("arch", "X86")
+        record = self._image(image, boot_set_arch)
+        if boot_set_arch == "Other":
             raise BootSetWarning("Can't validate boot image arch: Boot set arch set to 'Other'")
-        found = record.get("arch") or "x86_64"
-        if found != _EXPECTED[wanted]:
+        image_arch = record.get("arch") or "x86_64"
+        if image_arch != _IMAGE_ARCH[boot_set_arch]:
             raise BootSetError(
-                f"Boot set arch '{wanted}' means IMS image arch should be '{_EXPECTED[wanted]}',"
-                f" but actual IMS image arch is '{found}'"
+                f"Boot set arch '{boot_set_arch}' means IMS image arch should be '{_IMAGE_ARCH[boot_set_arch]}',"
+                f" but actual IMS image arch is '{image_arch}'"
             )
 
-    def _image(self, image: str, wanted: str) -> Record:
+    def _image(self, image: str, arch: str) -> Record:
         try:
             record = self._neighbours.image(image)
         except Failure as failure:
             if self._options.flag("ims_errors_fatal"):
-                raise BootSetError(failure.named) from None
-            doubt = "" if wanted == "Other" else "Can't validate boot image arch: "
-            raise BootSetWarning(f"{doubt}{failure}") from None
+                raise BootSetError(failure.qualified_message) from None
+            prefix = "" if arch == "Other" else "Can't validate boot image arch: "
+            raise BootSetWarning(f"{prefix}{failure}") from None
         if record is None:
             kind = BootSetError if self._options.flag("ims_images_must_exist") else BootSetWarning
             raise kind(f"IMS image id '{image}' does not exist in IMS")
         return record
 
 
-def _names_nodes(boot_set: Record) -> None:
-    if not any(name in boot_set for name in NODES_BY):
+def _check_node_fields(boot_set: Record) -> None:
+    if not any(name in boot_set for name in NODE_FIELDS):
         raise BootSetError(f"No hardware specifier fields ({_SPECIFIERS})")
-    if not any(boot_set.get(name) for name in NODES_BY):
+    if not any(boot_set.get(name) for name in NODE_FIELDS):
         raise BootSetError(f"No non-empty hardware specifier fields ({_SPECIFIERS})")
 
 
-def _has_known_provider(boot_set: Record) -> None:
+def _check_provider(boot_set: Record) -> None:
     provider = boot_set.get("rootfs_provider", "sbps")
     if provider != "sbps":
         raise BootSetWarning(f"Unsupported rootfs_provider ('{provider}') will cause boot/reboot sessions to fail")
 
 
 def canonical(xname: str) -> str:
-    """In lower case, without zeros before numbers."""
+    """The xname in lower case, without leading zeros."""
     return _XNAME.sub(r"x\1c\2s\3b\4n\5", xname.lower())
 
 
 def without_empty_cfs(record: Record) -> Record:
-    """No configuration and an empty one are the same: it is not kept."""
+    """The record without its ``cfs`` field when that holds no configuration."""
     if "cfs" in record and not (record["cfs"] or {}).get("configuration"):
         return {name: value for name, value in record.items() if name != "cfs"}
     return dict(record)

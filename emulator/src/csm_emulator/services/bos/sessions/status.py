@@ -1,4 +1,4 @@
-"""What a session has come to, counted over its components."""
+"""The status of a session, counted over its components."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from csm_emulator.services.bos.tenants import Tenants
 from csm_emulator.services.bos.timestamps import moment_of
 from csm_emulator.state.clock import Clock
 
-_LISTED = 10
-"""So many components of an error are named."""
+_MAX_LISTED = 10
+"""At most 10 components are listed per error."""
 
 
 class SessionStatus:
@@ -31,7 +31,7 @@ class SessionStatus:
         self._tenants = tenants
 
     def of(self, session: Record) -> Record:
-        """Raises ``ValueError`` for a start that is no time, and ``Failure`` when TAPMS does not know the tenant."""
+        """Raises ``ValueError`` for an invalid start time, and ``Failure`` when TAPMS does not know the tenant."""
         own, staged = self._members(session)
         total = len(own) + len(staged)
         statuses = Counter(status_of(record) for record in own)
@@ -40,7 +40,7 @@ class SessionStatus:
         def percent(count: int) -> float:
             return round(count * 100.0 / total, 2) if total else 0.0
 
-        told: Record = {
+        report: Record = {
             "managed_components_count": total,
             "phases": {
                 "percent_complete": percent(statuses[STABLE] + statuses[FAILED]),
@@ -55,16 +55,16 @@ class SessionStatus:
             "timing": self._timing(session["status"]),
         }
         if "status" in session["status"]:
-            told["status"] = session["status"]["status"]
-        return told
+            report["status"] = session["status"]["status"]
+        return report
 
     def _members(self, session: Record) -> tuple[list[Record], list[Record]]:
         name, tenant = session["name"], session.get("tenant")
-        own, staged = self._components.of_session(name), self._components.staged_for(name)
+        own, staged = self._components.names_in_session(name), self._components.names_staged_for(name)
         if tenant:
-            theirs = self._tenants.members(tenant)
-            own, staged = ([each for each in names if each in theirs] for names in (own, staged))
-        return [self._components.get(each) for each in own], [self._components.get(each) for each in staged]
+            tenant_nodes = self._tenants.members(tenant)
+            own, staged = ([component for component in names if component in tenant_nodes] for names in (own, staged))
+        return [self._components.get(name) for name in own], [self._components.get(name) for name in staged]
 
     def _timing(self, status: Record) -> Record:
         end = status.get("end_time")
@@ -74,7 +74,7 @@ class SessionStatus:
 
 
 def _phase(record: Record) -> str:
-    """Of one that BOS works on."""
+    """The phase of a component that BOS works on; empty for disabled components and those on hold."""
     status = record.get("status", {})
     if not record.get("enabled") or status.get("status_override") == ON_HOLD:
         return ""
@@ -82,11 +82,14 @@ def _phase(record: Record) -> str:
 
 
 def _errors(records: list[Record]) -> Record:
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    names_by_error: defaultdict[str, list[str]] = defaultdict(list)
     for record in records:
         if record.get("error"):
-            found[record["error"]].append(record["id"])
+            names_by_error[record["error"]].append(record["id"])
     return {
-        error: {"count": len(names), "list": ",".join(names[:_LISTED]) + ("..." if len(names) > _LISTED else "")}
-        for error, names in found.items()
+        error: {
+            "count": len(names),
+            "list": ",".join(names[:_MAX_LISTED]) + ("..." if len(names) > _MAX_LISTED else ""),
+        }
+        for error, names in names_by_error.items()
     }

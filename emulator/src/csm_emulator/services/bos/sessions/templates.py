@@ -1,4 +1,4 @@
-"""``/sessiontemplates``: what may be ordered again and again."""
+"""``/sessiontemplates``: the templates that sessions are created from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from csm_emulator.dialects.json_schema import first_error
 from csm_emulator.records import Record
 from csm_emulator.services.bos.errors import missing
 from csm_emulator.services.bos.failures import Failure
-from csm_emulator.services.bos.ownership import Owned
+from csm_emulator.services.bos.ownership import OwnedRecords
 from csm_emulator.services.bos.schemas import NAME, TEMPLATE, TEMPLATE_PATCH
 from csm_emulator.services.bos.sessions.boot_sets import BootSets, without_empty_cfs
 from csm_emulator.services.bos.tenants import HEADER, Tenants, tenant_of
@@ -46,7 +46,7 @@ EXAMPLE: Record = {
 }
 
 
-class TemplateStore(Owned):
+class TemplateStore(OwnedRecords):
     def __init__(self, tables: RecordTables) -> None:
         super().__init__(tables.open("bos.templates"))
 
@@ -58,13 +58,13 @@ class Templates:
         self._tenants = tenants
 
     def routes(self) -> Sequence[Route]:
-        path, one = "/v2/sessiontemplates", "/v2/sessiontemplates/{session_template_id}"
+        path, item = "/v2/sessiontemplates", "/v2/sessiontemplates/{session_template_id}"
         return (
             Route("GET", path, self._list),
-            Route("GET", one, lambda call: json_reply(self._found(call))),
-            Route("PUT", one, self._put),
-            Route("PATCH", one, self._patch),
-            Route("DELETE", one, self._delete),
+            Route("GET", item, lambda call: json_reply(self._template(call))),
+            Route("PUT", item, self._put),
+            Route("PATCH", item, self._patch),
+            Route("DELETE", item, self._delete),
             Route("GET", "/v2/sessiontemplatesvalid/{session_template_id}", self._validate),
             Route("GET", "/v2/sessiontemplatetemplate", lambda _: json_reply(EXAMPLE)),
         )
@@ -72,14 +72,14 @@ class Templates:
     def _list(self, call: Call) -> Reply:
         read_parameters(call, (HEADER,))
         tenant = tenant_of(call)
-        return json_reply([each for each in self._store if not tenant or each.get("tenant") == tenant])
+        return json_reply([template for template in self._store if not tenant or template.get("tenant") == tenant])
 
     def _put(self, call: Call) -> Reply:
         name = str(read_parameters(call, _ONE)["session_template_id"])
         data = read_body(call, TEMPLATE)
         tenant = self._tenants.must_exist(call) or None
         try:
-            template = {**self._checked(name, data), "tenant": tenant}
+            template = {**self._validated(name, data), "tenant": tenant}
         except Failure as failure:
             return bad_request(f"The session template could not be created: {failure}")
         self._store.put(name, tenant, template)
@@ -88,17 +88,17 @@ class Templates:
     def _patch(self, call: Call) -> Reply:
         read_parameters(call, _ONE)
         patch = read_body(call, TEMPLATE_PATCH)
-        found = self._found(call)
+        current = self._template(call)
         try:
-            template = self._checked(found["name"], _patched(found, patch))
+            template = self._validated(current["name"], _patched(current, patch))
         except Failure as failure:
             return bad_request(f"The session template could not be patched: {failure}")
-        self._store.put(found["name"], tenant_of(call), template)
+        self._store.put(current["name"], tenant_of(call), template)
         return json_reply(template)
 
-    def _checked(self, name: str, data: Record) -> Record:
-        """As it is kept; raises ``Failure``."""
-        boot_sets = self._boot_sets.tidied(data["boot_sets"])
+    def _validated(self, name: str, data: Record) -> Record:
+        """The template as it is stored; raises ``Failure`` when it is invalid."""
+        boot_sets = self._boot_sets.normalise(data["boot_sets"])
         for boot_set in boot_sets.values():
             error = first_error(boot_set["name"], NAME)
             if error is not None:
@@ -107,15 +107,15 @@ class Templates:
         return {**without_empty_cfs(data), "name": name, "boot_sets": boot_sets}
 
     def _delete(self, call: Call) -> Reply:
-        self._store.delete(self._found(call)["name"], tenant_of(call))
+        self._store.delete(self._template(call)["name"], tenant_of(call))
         return no_content()
 
     def _validate(self, call: Call) -> Reply:
-        """What a boot of it would be told: 200 and a text, whatever is wrong."""
-        template = self._found(call)
+        """The result of validating the template for a boot: always 200 and a text, valid or not."""
+        template = self._template(call)
         return json_reply(self._boot_sets.validate(template, "boot", template["name"])[1])
 
-    def _found(self, call: Call) -> Record:
+    def _template(self, call: Call) -> Record:
         name, tenant = str(read_parameters(call, _ONE)["session_template_id"]), tenant_of(call)
         template = self._store.get(name, tenant)
         if template is None:
@@ -127,10 +127,10 @@ def _patched(template: Record, patch: Record) -> Record:
     result = {**template, **patch}
     if "cfs" in template and "cfs" in patch:
         result["cfs"] = {**template["cfs"], **patch["cfs"]}
-    known = template["boot_sets"]
+    boot_sets = template["boot_sets"]
     result["boot_sets"] = {
-        **known,
-        **{name: _patched_set(known.get(name, {}), new) for name, new in patch.get("boot_sets", {}).items()},
+        **boot_sets,
+        **{name: _patched_set(boot_sets.get(name, {}), new) for name, new in patch.get("boot_sets", {}).items()},
     }
     return result
 

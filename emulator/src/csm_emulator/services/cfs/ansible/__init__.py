@@ -1,4 +1,4 @@
-"""Ansible as far as a session's log and outcome need it: playbooks are read and followed, nothing is carried out.
+"""An interpreter of playbooks that gives a session its log and its outcome; no module really runs on a host.
 
-Pure: what it knows of repositories, hosts and chance it is given. Nothing here knows of sessions or of the machine.
+It is pure: callers pass in files, hosts and random numbers. Nothing here may import sessions or the machine.
 """

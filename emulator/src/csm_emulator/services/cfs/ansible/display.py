@@ -10,9 +10,9 @@ from typing import Any
 from csm_emulator.services.cfs.ansible.jinja.unknown import plain
 
 COLUMNS = 79
-_INWARD = frozenset({"failed", "ansible_facts", "results", "skipped"})
-"""What a result has and no line shows; a variable that somebody has shown may be called so."""
-_HIDDEN_WHEN_TALL = frozenset({"failed", "changed", "skipped"})
+_OMITTED = frozenset({"failed", "ansible_facts", "results", "skipped"})
+"""Fields of a result that log lines omit; ``debug`` may print a variable of the same name."""
+_OMITTED_IN_DEBUG = frozenset({"failed", "changed", "skipped"})
 CENSORED = "the output has been hidden due to the fact that 'no_log: true' was specified for this result"
 
 
@@ -20,16 +20,16 @@ def banner(text: str) -> list[str]:
     return ["", f"{text} {'*' * max(COLUMNS - len(text), 3)}"]
 
 
-def dump(fields: Mapping[str, Any], *, tall: bool = False) -> str:
-    """A result; ``tall`` over several lines, as ``debug`` shows it."""
-    hidden = _HIDDEN_WHEN_TALL if tall else _INWARD
-    shown = {key: plain(value) for key, value in fields.items() if key not in hidden}
-    return json.dumps(shown, sort_keys=True, ensure_ascii=False, indent=4 if tall else None)
+def dump(fields: Mapping[str, Any], *, multi_line: bool = False) -> str:
+    """A result as JSON; ``tall`` over several lines, as ``debug`` prints it."""
+    hidden = _OMITTED_IN_DEBUG if multi_line else _OMITTED
+    visible = {key: plain(value) for key, value in fields.items() if key not in hidden}
+    return json.dumps(visible, sort_keys=True, ensure_ascii=False, indent=4 if multi_line else None)
 
 
 @dataclass(slots=True)
-class Tally:
-    """What the recap counts, for one host."""
+class RecapCounts:
+    """The counts of one host in the play recap."""
 
     ok: int = 0
     changed: int = 0
@@ -47,8 +47,8 @@ class Tally:
         return f"{host:<26} : {' '.join(counts)}"
 
 
-def recap(tallies: Mapping[str, Tally]) -> list[str]:
-    return [*banner("PLAY RECAP"), *(tallies[host].line(host) for host in sorted(tallies)), ""]
+def recap(counts: Mapping[str, RecapCounts]) -> list[str]:
+    return [*banner("PLAY RECAP"), *(counts[host].line(host) for host in sorted(counts)), ""]
 
 
 def unreachable_line(host: str) -> str:
@@ -58,16 +58,16 @@ def unreachable_line(host: str) -> str:
 
 @dataclass(slots=True)
 class Timeline:
-    """What is printed when: seconds since the start, and lines."""
+    """Printed lines with their times, in seconds since the start."""
 
     entries: list[tuple[float, list[str]]] = field(default_factory=list)
     now: float = 0.0
 
     def print(self, lines: Iterable[str]) -> None:
-        listed = [piece for line in lines for piece in line.split("\n")]
-        if listed:
-            self.entries.append((self.now, listed))
+        pieces = [piece for line in lines for piece in line.split("\n")]
+        if pieces:
+            self.entries.append((self.now, pieces))
 
-    def let_go(self, start: int) -> None:
-        """What somebody has written down from this entry on need not stay here too."""
+    def discard_lines(self, start: int) -> None:
+        """Drop the lines from this entry on, which the caller has stored elsewhere; their times stay."""
         self.entries[start:] = [(moment, []) for moment, _ in self.entries[start:]]

@@ -1,4 +1,4 @@
-"""Hosts and groups, and the patterns that choose among them."""
+"""Hosts and groups, and the patterns that select hosts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from functools import cached_property
 from typing import Any
 
 _TERM = re.compile(r"(?:\[[^\[\]]*\]|[^,:])+")
-"""What stands in brackets belongs to one term, signs and all."""
-_WILD = re.compile(r"[*?\[]")
-MOST_WILD = 50
-"""Terms that are held against every host."""
+"""A term of a pattern; brackets, with any characters inside, belong to one term."""
+_WILDCARD = re.compile(r"[*?\[]")
+MAX_WILDCARD_TERMS = 50
+"""Wildcard terms in one pattern; each is compared with every host."""
 
 
 @dataclass(frozen=True)
 class Inventory:
     groups: Mapping[str, Sequence[str]]
-    """Members of each group, without ``all``."""
+    """Hosts by group; the group ``all`` is not listed."""
     host_vars: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     group_vars: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -29,40 +29,40 @@ class Inventory:
 
     @cached_property
     def groups_of(self) -> Mapping[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {}
+        groups_by_host: dict[str, list[str]] = {}
         for group, members in self.groups.items():
             for host in members:
-                found.setdefault(host, []).append(group)
-        return {host: tuple(sorted(groups)) for host, groups in found.items()}
+                groups_by_host.setdefault(host, []).append(group)
+        return {host: tuple(sorted(groups)) for host, groups in groups_by_host.items()}
 
 
 def terms(pattern: str) -> list[str]:
-    """Each once, in order."""
+    """The terms of a pattern, each once, in order."""
     return [term for term in dict.fromkeys(term.strip() for term in _TERM.findall(pattern)) if term]
 
 
-def is_too_wild(pattern: str) -> bool:
-    return sum(_WILD.search(term) is not None for term in terms(pattern)) > MOST_WILD
+def has_too_many_wildcards(pattern: str) -> bool:
+    return sum(_WILDCARD.search(term) is not None for term in terms(pattern)) > MAX_WILDCARD_TERMS
 
 
-def choose(inventory: Inventory, pattern: str) -> tuple[list[str], list[str]]:
-    """Hosts of a pattern such as ``a:&b:!c``, in the inventory's order, and the terms that name nobody."""
-    taken: set[str] = set()
+def match_hosts(inventory: Inventory, pattern: str) -> tuple[list[str], list[str]]:
+    """Hosts that match a pattern such as ``a:&b:!c``, in the inventory's order, and the terms without any match."""
+    selected: set[str] = set()
     unmatched: list[str] = []
-    said = terms(pattern)
-    plain = [term for term in said if term[0] not in "!&"]
+    pattern_terms = terms(pattern)
+    plain = [term for term in pattern_terms if term[0] not in "!&"]
     for term in plain or ["all"]:
-        found = _members(inventory, term)
-        if not found and term not in inventory.groups and term != "all":
+        members = _members(inventory, term)
+        if not members and term not in inventory.groups and term != "all":
             unmatched.append(term)
-        taken |= found
-    for term in said:
+        selected |= members
+    for term in pattern_terms:
         if term[0] == "&":
-            taken &= _members(inventory, term[1:])
-    for term in said:
+            selected &= _members(inventory, term[1:])
+    for term in pattern_terms:
         if term[0] == "!":
-            taken -= _members(inventory, term[1:])
-    return [host for host in inventory.hosts if host in taken], unmatched
+            selected -= _members(inventory, term[1:])
+    return [host for host in inventory.hosts if host in selected], unmatched
 
 
 def _members(inventory: Inventory, term: str) -> set[str]:
@@ -72,7 +72,7 @@ def _members(inventory: Inventory, term: str) -> set[str]:
         return set(inventory.groups[term])
     if term in inventory.groups_of:
         return {term}
-    if not _WILD.search(term):
+    if not _WILDCARD.search(term):
         return set()
     of_groups = {host for group in inventory.groups if fnmatchcase(group, term) for host in inventory.groups[group]}
     return of_groups | {host for host in inventory.hosts if fnmatchcase(host, term)}

@@ -1,68 +1,68 @@
-"""How much a run of a playbook has done and holds: where it ends, and when others get their turn.
+"""Limits on the work and memory of a playbook run, and when it must let other runs continue.
 
-A unit is about ten microseconds of this process.
+One unit of work is about ten microseconds of the emulator's process.
 """
 
 from __future__ import annotations
 
-MOST_HELD = 500_000
-"""Results of hosts and items in one run, weighed; the container's 6 GiB hold no more."""
-MOST_DONE = 10_000_000
-"""Work of one run in all."""
-TURN = 10_000
-"""Work after which others get their turn."""
-MOST_AT_ONCE = 60_000
-"""Work on one host and one item, which nobody can interrupt."""
+MAX_RESULTS = 500_000
+"""Results of hosts and items in one run, weighted by size; about what the container's 6 GiB can hold."""
+MAX_WORK = 10_000_000
+"""Total work of one run."""
+WORK_PER_TURN = 10_000
+"""Work after which other runs may continue."""
+MAX_STEP_WORK = 60_000
+"""Work on one host and one item, which cannot be interrupted."""
 
 
-class TooMuch(Exception):
-    """Ansible does not get to the end of this playbook; the words say why, and what helps."""
+class LimitExceeded(Exception):
+    """The run exceeds a limit and ends; the message states why and what to change."""
 
 
-class OutOfMemory(TooMuch):
-    """The kernel kills Ansible."""
+class OutOfMemory(LimitExceeded):
+    """The run needs more memory than the container has: the kernel kills Ansible."""
 
 
-class Meter:
+class WorkMeter:
     def __init__(self) -> None:
-        self._held = 0
+        self._results = 0
         self._done = 0
-        self._rested = 0
-        self._tired = 0
+        self._turn_start = 0
+        self._turn_extra = 0
 
     @property
-    def is_tired(self) -> bool:
-        return self.done > TURN
+    def turn_is_over(self) -> bool:
+        return self.done > WORK_PER_TURN
 
     @property
     def done(self) -> int:
-        """Since the last rest."""
-        return self._done - self._rested + self._tired
+        """Work since this turn started."""
+        return self._done - self._turn_start + self._turn_extra
 
-    def rest(self) -> None:
-        """Others have had their turn."""
-        self._rested = self._done
-        self._tired = 0
+    def start_turn(self) -> None:
+        """Start a new turn, after other runs had theirs."""
+        self._turn_start = self._done
+        self._turn_extra = 0
 
-    def tire(self, amount: int) -> None:
-        """Work that a run before may have spared this one: it brings others their turn, and never ends the run."""
-        self._tired += amount
+    def count_in_turn(self, amount: int) -> None:
+        """Count work that depends on a cache shared between runs: it may end this turn, but never the run."""
+        self._turn_extra += amount
 
-    def hold(self, results: int) -> None:
-        """Raises ``OutOfMemory`` when it was too much."""
-        self._held += results
+    def count_results(self, results: int) -> None:
+        """Count results in memory; raises ``OutOfMemory`` beyond the limit."""
+        self._results += results
         self._done += results
-        if self._held > MOST_HELD:
+        if self._results > MAX_RESULTS:
             raise OutOfMemory(
                 "ansible-playbook was killed: its results and its log are more than the memory of the container holds. "
                 "Loop over fewer items, print less, or limit the session to fewer hosts."
             )
 
     def work(self, amount: int) -> None:
-        """Raises ``TooMuch``."""
+        """Count work; raises ``LimitExceeded`` beyond the limit."""
         self._done += amount
-        if self._done > MOST_DONE or self._done - self._rested > MOST_AT_ONCE:
-            raise TooMuch(
-                "ansible-playbook was killed: its templates and conditions take longer than anybody waits. "
+        if self._done > MAX_WORK or self._done - self._turn_start > MAX_STEP_WORK:
+            raise LimitExceeded(
+                "ansible-playbook was killed: its templates and conditions take too long. "
                 "Use shorter lists and texts, fewer filters and fewer conditions."
             )

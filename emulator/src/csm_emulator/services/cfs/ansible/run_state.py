@@ -1,4 +1,4 @@
-"""What a run of a playbook is given, what it knows on its way, and what comes of it."""
+"""Inputs, state and result of a playbook run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from csm_emulator.services.cfs.ansible.display import Tally, Timeline
+from csm_emulator.services.cfs.ansible.display import RecapCounts, Timeline
 from csm_emulator.services.cfs.ansible.hosts import Inventory
-from csm_emulator.services.cfs.ansible.limits import TURN, Meter
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused, Reading
+from csm_emulator.services.cfs.ansible.limits import WORK_PER_TURN, WorkMeter
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader, ReadingPaused
 from csm_emulator.services.cfs.ansible.playbooks.plays import Files, Play, Task
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
-from csm_emulator.services.cfs.ansible.tasks.parser import TaskReader
+from csm_emulator.services.cfs.ansible.tasks.parser import TaskParser
 from csm_emulator.services.cfs.ansible.variables import HostVars, Maps, Scope, maps_of_task
 
 CRAY_DEFAULTS: Mapping[str, Any] = {"cray_cfs_image": False, "ansible_check_mode": False, "ansible_user": "root"}
-"""What the execution environment adds to ``group_vars/all``."""
+"""Variables that the execution environment adds to ``group_vars/all``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """From the command line of ``ansible-playbook``."""
+class PlaybookOptions:
+    """Options from the command line of ``ansible-playbook``."""
 
     limit: str = ""
     verbosity: int = 0
@@ -32,137 +32,139 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RunInputs:
     files: Files
     playbook: str
     plays: tuple[Play, ...]
     inventory: Inventory
-    options: Options
+    options: PlaybookOptions
     facts: Callable[[str], Mapping[str, Any]]
-    roll: Callable[[int], float]
-    """Chance, from 0 to 1, for the task of this number."""
-    began: float = 0.0
-    fell: dict[str, float] = field(default_factory=dict)
-    """Hosts that cannot be reached, and since how many seconds after the beginning; more may come on the way."""
-    faulty: Mapping[str, str] = field(default_factory=dict)
-    """Hosts on which a task fails for no reason that the playbook knows, and a part of the task's name."""
-    settled: frozenset[str] = frozenset()
-    """Hosts that have had this layer already."""
+    random: Callable[[int], float]
+    """A random number from 0 to 1 for the task with this number."""
+    start: float = 0.0
+    down_since: dict[str, float] = field(default_factory=dict)
+    """Unreachable hosts, and since how many seconds after the start; hosts may be added during the run."""
+    failing_tasks: Mapping[str, str] = field(default_factory=dict)
+    """Hosts on which a fault makes a task fail, and a part of that task's name."""
+    configured_hosts: frozenset[str] = frozenset()
+    """Hosts to which this layer was applied before."""
     show_commands: bool = False
 
 
 @dataclass(slots=True)
-class Course:
-    """How a run went."""
+class RunResult:
+    """The result of a run."""
 
     timeline: Timeline
-    tallies: dict[str, Tally]
+    recap_counts: dict[str, RecapCounts]
     code: int
-    broke: bool = False
-    """Whether the play ended for everybody because of somebody's error."""
+    aborted: bool = False
+    """Whether an error on one host ended the play for all hosts."""
     commands: list[str] = field(default_factory=list)
 
 
 Steps = Generator[None, None, list[str]]
-"""Goes on to the next wait, and comes back with the hosts that are left."""
+"""A generator that yields at each wait and returns the remaining hosts."""
 
 
-class Following:
-    """A run on its way: told as far as its time has come."""
+class PlaybookRun:
+    """A run in progress, computed up to the current time."""
 
     def __init__(
         self,
         timeline: Timeline,
-        steps: Generator[None, None, Course],
-        fell: dict[str, float] | None = None,
-        meter: Meter | None = None,
+        steps: Generator[None, None, RunResult],
+        down_since: dict[str, float] | None = None,
+        meter: WorkMeter | None = None,
     ) -> None:
         self.timeline = timeline
-        self.meter = meter or Meter()
-        self.fell = {} if fell is None else fell
-        """Of its setting: whoever falls on the way is put here."""
-        self.course: Course | None = None
-        """How it went, once it is over."""
+        self.meter = meter or WorkMeter()
+        self.down_since = {} if down_since is None else down_since
+        """The mapping of the run's inputs; hosts that fail during the run are added here."""
+        self.result: RunResult | None = None
+        """The result, once the run is over."""
         self._steps = steps
 
     def go_until(self, moment: float) -> bool:
-        """Seconds after the beginning; not there when others should have their turn first."""
-        self.meter.rest()
-        while self.course is None and self.timeline.now <= moment:
-            if self.meter.is_tired:
+        """Continue until this time, in seconds after the start; False when other runs should continue first."""
+        self.meter.start_turn()
+        while self.result is None and self.timeline.now <= moment:
+            if self.meter.turn_is_over:
                 return False
             try:
                 next(self._steps)
             except StopIteration as end:
-                self.course = end.value
+                self.result = end.value
         return True
 
 
-class Stand:
-    """What is known in the middle of a run."""
+class RunState:
+    """The state of a run in progress."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+    def __init__(self, inputs: RunInputs) -> None:
+        self.inputs = inputs
         self.timeline = Timeline()
-        self.tallies: dict[str, Tally] = {}
-        self.held: dict[str, dict[str, Any]] = {host: {} for host in setting.inventory.hosts}
+        self.recap_counts: dict[str, RecapCounts] = {}
+        self.host_variables: dict[str, dict[str, Any]] = {host: {} for host in inputs.inventory.hosts}
         self.facts: dict[str, Mapping[str, Any]] = {}
-        self.failed: set[str] = set()
-        self.dark: set[str] = set()
-        self.ended: set[str] = set()
-        self.struck: set[str] = set()
+        self.failed_hosts: set[str] = set()
+        self.unreachable: set[str] = set()
+        self.ended_hosts: set[str] = set()
+        self.faulted: set[str] = set()
         self.notified: dict[str, set[str]] = {}
         self.commands: dict[str, None] = {}
-        self.number = 0
-        self.rescuable = 0
-        self.broke = False
-        self.depth = 0
-        self.meter = Meter()
-        self.reader = TaskReader(setting.files, setting.playbook, Reading())
+        self.task_number = 0
+        self.rescue_depth = 0
+        self.aborted = False
+        self.include_depth = 0
+        self.meter = WorkMeter()
+        self.reader = TaskParser(inputs.files, inputs.playbook, LayerReader())
         self._group_vars: dict[str, Mapping[str, Any]] = {}
-        self._given: dict[str, Maps] = {}
-        self._others = HostVars(self.held, self.facts)
-        self._groups = {"all": setting.inventory.hosts, **setting.inventory.groups}
+        self._inventory_maps: dict[str, Maps] = {}
+        self._hostvars = HostVars(self.host_variables, self.facts)
+        self._groups = {"all": inputs.inventory.hosts, **inputs.inventory.groups}
 
-    def tally(self, host: str) -> Tally:
-        return self.tallies.setdefault(host, Tally())
+    def counts_of(self, host: str) -> RecapCounts:
+        return self.recap_counts.setdefault(host, RecapCounts())
 
     def scope(self, play: Play, task: Task, host: str) -> Scope:
-        return Scope(maps_of_task(play, task, self._host_maps(host), self.setting.options.extra), self.meter)
+        return Scope(maps_of_task(play, task, self._host_maps(host), self.inputs.options.extra), self.meter)
 
     def _host_maps(self, host: str) -> Maps:
-        if host not in self._given:
-            self._given[host] = self._from_inventory(host)
-        return (self.held[host], self.facts.get(host, {}), *self._given[host])
+        if host not in self._inventory_maps:
+            self._inventory_maps[host] = self._from_inventory(host)
+        return (self.host_variables[host], self.facts.get(host, {}), *self._inventory_maps[host])
 
     def _from_inventory(self, host: str) -> Maps:
-        inventory = self.setting.inventory
+        inventory = self.inputs.inventory
         groups = inventory.groups_of.get(host, ())
         magic = {
             "inventory_hostname": host,
             "inventory_hostname_short": host.partition(".")[0],
             "group_names": list(groups),
             "groups": self._groups,
-            "playbook_dir": posixpath.join(self.setting.files.root, self.reader.base).rstrip("/"),
-            "hostvars": self._others,
+            "playbook_dir": posixpath.join(self.inputs.files.root, self.reader.base).rstrip("/"),
+            "hostvars": self._hostvars,
         }
         of_host = inventory.host_vars.get(host, {})
-        of_groups = [held for group in (*reversed(groups), "all") for held in self._of_group(group)]
+        of_groups = [mapping for group in (*reversed(groups), "all") for mapping in self._group_maps(group)]
         return (of_host, *of_groups, magic, CRAY_DEFAULTS)
 
-    def _of_group(self, group: str) -> list[Mapping[str, Any]]:
-        """Beside the playbook, then from the inventory."""
+    def _group_maps(self, group: str) -> list[Mapping[str, Any]]:
+        """Variables of a group: those beside the playbook, then those of the inventory."""
         if group not in self._group_vars:
             self._group_vars[group] = self._read_group(group)
-        return [held for held in (self._group_vars[group], self.setting.inventory.group_vars.get(group)) if held]
+        return [
+            mapping for mapping in (self._group_vars[group], self.inputs.inventory.group_vars.get(group)) if mapping
+        ]
 
     def _read_group(self, group: str) -> Mapping[str, Any]:
-        """A file of the group's name, or all files of a folder of that name."""
-        files, home = self.setting.files, posixpath.join(self.reader.base, "group_vars", group)
-        found: dict[str, Any] = {}
-        for path in (home, f"{home}.yml", f"{home}.yaml", *(files.below(home) if files.has(home) else ())):
-            found |= self._read_variables(path)
-        return found
+        """Variables from the file with the group's name, or from all files in the folder with that name."""
+        files, home = self.inputs.files, posixpath.join(self.reader.base, "group_vars", group)
+        variables: dict[str, Any] = {}
+        for path in (home, f"{home}.yml", f"{home}.yaml", *(files.files_in(home) if files.has(home) else ())):
+            variables |= self._read_variables(path)
+        return variables
 
     def _read_variables(self, path: str) -> Mapping[str, Any]:
         while True:
@@ -170,5 +172,5 @@ class Stand:
                 return self.reader.variables_file(path) or {}
             except AnsibleError:
                 return {}
-            except Paused:
-                self.meter.work(TURN)
+            except ReadingPaused:
+                self.meter.work(WORK_PER_TURN)

@@ -1,4 +1,4 @@
-"""Follows a playbook: plays, blocks, includes and handlers, with all hosts in step as the linear strategy does."""
+"""Runs a playbook: plays, blocks, includes and handlers, one task at a time on all hosts (the linear strategy)."""
 
 from __future__ import annotations
 
@@ -6,228 +6,234 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from csm_emulator.services.cfs.ansible.display import Timeline, banner, recap
-from csm_emulator.services.cfs.ansible.hosts import choose
-from csm_emulator.services.cfs.ansible.limits import Meter, TooMuch
+from csm_emulator.services.cfs.ansible.hosts import match_hosts
+from csm_emulator.services.cfs.ansible.limits import LimitExceeded, WorkMeter
 from csm_emulator.services.cfs.ansible.modules.modules import INCLUDES
-from csm_emulator.services.cfs.ansible.playbooks.plays import Block, Entry, Manner, Play, Task, as_tuple
+from csm_emulator.services.cfs.ansible.playbooks.plays import Block, Entry, InheritedKeywords, Play, Task, as_tuple
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import Place
-from csm_emulator.services.cfs.ansible.run_state import Course, Following, Setting, Stand, Steps
-from csm_emulator.services.cfs.ansible.tasks.attempts import Attempts
-from csm_emulator.services.cfs.ansible.tasks.includes import including
-from csm_emulator.services.cfs.ansible.tasks.runner import TaskRunning
+from csm_emulator.services.cfs.ansible.run_state import PlaybookRun, RunInputs, RunResult, RunState, Steps
+from csm_emulator.services.cfs.ansible.tasks.execution import TaskExecution
+from csm_emulator.services.cfs.ansible.tasks.includes import resolve_includes
+from csm_emulator.services.cfs.ansible.tasks.runner import TaskRun
 
-INCLUDING = 0.05
+INCLUDE_SECONDS = 0.05
 STARTUP = (3.0, 8.0)
-"""Seconds before the first play: Python starts, plugins load, the inventory is read."""
-_CHEAP, _CHEAP_HANDLERS = 100, 4
-"""How many hosts, and handlers, are looked at with one unit of work."""
-FAILED_HOSTS, UNREACHABLE_HOSTS, BROKEN_PLAY, NO_HOSTS, KILLED = 2, 4, 8, 1, 137
-_FACTS = Task("Gathering Facts", "setup", {}, Manner(), Place("", 0, 0, ""), "")
+"""Seconds before the first play, in which Python starts, plugins load and the inventory is read."""
+_HOSTS_PER_UNIT, _HANDLERS_PER_UNIT = 100, 4
+"""Hosts, and handlers, that are checked with one unit of work."""
+FAILED_HOSTS, UNREACHABLE_HOSTS, ABORTED_PLAY, NO_HOSTS, KILLED = 2, 4, 8, 1, 137
+_FACTS = Task("Gathering Facts", "setup", {}, InheritedKeywords(), Place("", 0, 0, ""), "")
 
 
-def begin(setting: Setting) -> Following:
-    run = _Run(setting)
-    return Following(run.timeline, run.course(), setting.fell, run.meter)
+def start_run(inputs: RunInputs) -> PlaybookRun:
+    run = _Run(inputs)
+    return PlaybookRun(run.timeline, run.result(), inputs.down_since, run.meter)
 
 
-def follow(setting: Setting) -> Course:
-    """The whole run, told in advance."""
-    following = begin(setting)
-    while not following.go_until(float("inf")):
+def run_to_end(inputs: RunInputs) -> RunResult:
+    """The result of the whole run, computed at once."""
+    run = start_run(inputs)
+    while not run.go_until(float("inf")):
         pass
-    assert following.course is not None  # noqa: S101 (time has no end)
-    return following.course
+    assert run.result is not None  # noqa: S101 (time has no end)
+    return run.result
 
 
 class _Run:
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self._stand = Stand(setting)
+    def __init__(self, inputs: RunInputs) -> None:
+        self._inputs = inputs
+        self._state = RunState(inputs)
         self._play: Play = Play("", "", {}, {}, (), (), ())
 
     @property
     def timeline(self) -> Timeline:
-        return self._stand.timeline
+        return self._state.timeline
 
     @property
-    def meter(self) -> Meter:
-        return self._stand.meter
+    def meter(self) -> WorkMeter:
+        return self._state.meter
 
-    def course(self) -> Generator[None, None, Course]:
-        stand = self._stand
-        stand.timeline.now = STARTUP[0] + (STARTUP[1] - STARTUP[0]) * self._setting.roll(0)
+    def result(self) -> Generator[None, None, RunResult]:
+        state = self._state
+        state.timeline.now = STARTUP[0] + (STARTUP[1] - STARTUP[0]) * self._inputs.random(0)
         yield
-        limited = self._limited()
+        limited = self._limit_hosts()
         if limited is None:
-            return Course(stand.timeline, {}, NO_HOSTS)
+            return RunResult(state.timeline, {}, NO_HOSTS)
         try:
             yield from self._run_plays(limited)
-        except TooMuch as error:
-            stand.timeline.print([f"ERROR! {error}"])
-            return Course(stand.timeline, {}, KILLED)
-        stand.timeline.print(recap(stand.tallies))
-        return Course(stand.timeline, stand.tallies, self._code(), stand.broke, list(stand.commands))
+        except LimitExceeded as error:
+            state.timeline.print([f"ERROR! {error}"])
+            return RunResult(state.timeline, {}, KILLED)
+        state.timeline.print(recap(state.recap_counts))
+        return RunResult(state.timeline, state.recap_counts, self._code(), state.aborted, list(state.commands))
 
     def _run_plays(self, limited: set[str]) -> Generator[None, None, None]:
-        for play in self._setting.plays:
-            self.meter.work(1 + len(self._setting.inventory.hosts) // _CHEAP)
+        for play in self._inputs.plays:
+            self.meter.work(1 + len(self._inputs.inventory.hosts) // _HOSTS_PER_UNIT)
             yield
             if not (yield from self._run_play(play, limited)):
                 break
 
-    def _limited(self) -> set[str] | None:
-        """The hosts that any play may take; None when the limit leaves nobody."""
-        options, inventory = self._setting.options, self._setting.inventory
+    def _limit_hosts(self) -> set[str] | None:
+        """The hosts that plays may use; None when the limit matches no host."""
+        options, inventory = self._inputs.options, self._inputs.inventory
         if options.verbosity:
-            self._stand.timeline.print(["Using /etc/ansible/ansible.cfg as config file"])
-        hosts, unmatched = choose(inventory, options.limit or "all")
+            self._state.timeline.print(["Using /etc/ansible/ansible.cfg as config file"])
+        hosts, unmatched = match_hosts(inventory, options.limit or "all")
         if unmatched:
-            said = f"Could not match supplied host pattern, ignoring: {', '.join(unmatched)}"
-            self._stand.timeline.print([f"[WARNING]: {said}"])
+            patterns = f"Could not match supplied host pattern, ignoring: {', '.join(unmatched)}"
+            self._state.timeline.print([f"[WARNING]: {patterns}"])
         if options.limit and not hosts:
-            self._stand.timeline.print(["ERROR! Specified hosts and/or --limit does not match any hosts"])
+            self._state.timeline.print(["ERROR! Specified hosts and/or --limit does not match any hosts"])
             return None
         return set(hosts)
 
     def _code(self) -> int:
-        tallies = self._stand.tallies.values()
-        failed = FAILED_HOSTS if any(tally.failed for tally in tallies) else 0
-        dark = UNREACHABLE_HOSTS if any(tally.unreachable for tally in tallies) else 0
-        return failed | dark | (BROKEN_PLAY if self._stand.broke else 0)
+        all_counts = self._state.recap_counts.values()
+        failed = FAILED_HOSTS if any(counts.failed for counts in all_counts) else 0
+        unreachable = UNREACHABLE_HOSTS if any(counts.unreachable for counts in all_counts) else 0
+        return failed | unreachable | (ABORTED_PLAY if self._state.aborted else 0)
 
     def _run_play(self, play: Play, limited: set[str]) -> Generator[None, None, bool]:
-        """Whether there is anybody left for the next one."""
-        stand = self._stand
+        """Run one play; return whether hosts are left for the next one."""
+        state = self._state
         self._play = play
-        stand.timeline.print(banner(f"PLAY [{play.name}]"))
-        matched, unmatched = choose(self._setting.inventory, play.hosts)
-        hosts = [host for host in matched if host in limited and host not in stand.dark and host not in stand.failed]
+        state.timeline.print(banner(f"PLAY [{play.name}]"))
+        matched, unmatched = match_hosts(self._inputs.inventory, play.hosts)
+        hosts = [
+            host
+            for host in matched
+            if host in limited and host not in state.unreachable and host not in state.failed_hosts
+        ]
         if not [host for host in matched if host in limited]:
             warned = [f"[WARNING]: Could not match supplied host pattern, ignoring: {name}" for name in unmatched]
-            stand.timeline.print([*warned, "skipping: no hosts matched"])
+            state.timeline.print([*warned, "skipping: no hosts matched"])
             return True
-        stand.ended, stand.notified = set(), {}
-        for batch in _batches(hosts, play.words.get("serial")):
-            going = set((yield from self._stages(batch)))
-            stand.failed |= {host for host in batch if host not in going and host not in stand.ended}
-            if stand.broke or not set(batch) - stand.failed:
+        state.ended_hosts, state.notified = set(), {}
+        for batch in _batches(hosts, play.keywords.get("serial")):
+            active = set((yield from self._stages(batch)))
+            state.failed_hosts |= {host for host in batch if host not in active and host not in state.ended_hosts}
+            if state.aborted or not set(batch) - state.failed_hosts:
                 break
-        left = [host for host in hosts if host not in stand.failed and host not in stand.dark]
-        if stand.broke or not left:
-            stand.timeline.print(banner("NO MORE HOSTS LEFT"))
+        remaining = [host for host in hosts if host not in state.failed_hosts and host not in state.unreachable]
+        if state.aborted or not remaining:
+            state.timeline.print(banner("NO MORE HOSTS LEFT"))
             return False
         return True
 
     def _stages(self, hosts: list[str]) -> Steps:
-        going = yield from self._gather(hosts)
+        active = yield from self._gather(hosts)
         for stage in self._play.stages:
-            going = yield from self._run_all(stage, going)
-            going = yield from self._flush(going)
-        return going
+            active = yield from self._run_all(stage, active)
+            active = yield from self._run_handlers(active)
+        return active
 
     def _gather(self, hosts: list[str]) -> Steps:
-        """``gathering = smart``: whoever told before is not asked again."""
-        wanted = self._play.words.get("gather_facts")
-        new = [host for host in hosts if host not in self._stand.facts]
-        if wanted is False or not new:
+        """Gather facts (``gathering = smart``: not again from hosts that have facts)."""
+        gather_facts = self._play.keywords.get("gather_facts")
+        new = [host for host in hosts if host not in self._state.facts]
+        if gather_facts is False or not new:
             return hosts
-        told = yield from TaskRunning(self._stand, self._play, _FACTS).run(new)
-        return _without(hosts, new, told)
+        succeeded = yield from TaskRun(self._state, self._play, _FACTS).run(new)
+        return _without(hosts, new, succeeded)
 
     def _run_all(self, entries: Sequence[Entry], hosts: list[str]) -> Steps:
-        going, ended = hosts, self._stand.ended
+        active, ended = hosts, self._state.ended_hosts
         for entry in entries:
-            self.meter.work(len(going) // _CHEAP)
-            if self.meter.is_tired:
+            self.meter.work(len(active) // _HOSTS_PER_UNIT)
+            if self.meter.turn_is_over:
                 yield
-            going = [host for host in going if host not in ended]
-            if not going:
+            active = [host for host in active if host not in ended]
+            if not active:
                 break
-            step = self._run_block(entry, going) if isinstance(entry, Block) else self._run_task(entry, going)
-            going = yield from step
-        there = set(going)
-        return going + [host for host in hosts if host in ended and host not in there]
+            step = self._run_block(entry, active) if isinstance(entry, Block) else self._run_task(entry, active)
+            active = yield from step
+        active_set = set(active)
+        return active + [host for host in hosts if host in ended and host not in active_set]
 
     def _run_block(self, block: Block, hosts: list[str]) -> Steps:
-        stand = self._stand
-        stand.rescuable += bool(block.rescue)
-        going = set((yield from self._run_all(block.body, hosts)))
-        stand.rescuable -= bool(block.rescue)
-        lost = [host for host in hosts if host not in going and host not in stand.dark]
-        if lost and block.rescue:
-            going |= set((yield from self._run_all(block.rescue, lost)))
+        state = self._state
+        state.rescue_depth += bool(block.rescue)
+        active = set((yield from self._run_all(block.body, hosts)))
+        state.rescue_depth -= bool(block.rescue)
+        to_rescue = [host for host in hosts if host not in active and host not in state.unreachable]
+        if to_rescue and block.rescue:
+            active |= set((yield from self._run_all(block.rescue, to_rescue)))
         if block.always:
-            going &= set((yield from self._run_all(block.always, [host for host in hosts if host not in stand.dark])))
-        return [host for host in hosts if host in going]
+            active &= set(
+                (yield from self._run_all(block.always, [host for host in hosts if host not in state.unreachable]))
+            )
+        return [host for host in hosts if host in active]
 
     def _run_task(self, task: Task, hosts: list[str]) -> Steps:
-        if not _tagged(task, self._setting):
+        if not _is_selected(task, self._inputs):
             return hosts
         if task.module == "meta":
             return (yield from self._meta(task, hosts))
         if task.module in INCLUDES:
             return (yield from self._include(task, hosts))
-        return (yield from TaskRunning(self._stand, self._play, task).run(hosts))
+        return (yield from TaskRun(self._state, self._play, task).run(hosts))
 
     def _include(self, task: Task, hosts: list[str]) -> Steps:
-        going = hosts
-        self._stand.timeline.now += INCLUDING
+        active = hosts
+        self._state.timeline.now += INCLUDE_SECONDS
         yield
-        for entries, taken in including(self._stand, self._play, task, hosts):
-            self._stand.depth += 1
-            there = set(going)
-            meant = [host for host in taken if host in there]
-            through = (yield from self._run_all(entries, meant)) if entries is not None else []
-            self._stand.depth -= 1
-            going = _without(going, taken, through)
+        for entries, targets in resolve_includes(self._state, self._play, task, hosts):
+            self._state.include_depth += 1
+            active_set = set(active)
+            participants = [host for host in targets if host in active_set]
+            succeeded = (yield from self._run_all(entries, participants)) if entries is not None else []
+            self._state.include_depth -= 1
+            active = _without(active, targets, succeeded)
             yield
-        return going
+        return active
 
     def _meta(self, task: Task, hosts: list[str]) -> Steps:
-        said = task.args if isinstance(task.args, str) else ""
-        attempts = Attempts(self._stand, self._play, task, 0.0)
-        meant: list[str] = []
+        action = task.args if isinstance(task.args, str) else ""
+        execution = TaskExecution(self._state, self._play, task, 0.0)
+        matching: list[str] = []
         for host in hosts:
             self.meter.work(1)
-            if self.meter.is_tired:
+            if self.meter.turn_is_over:
                 yield
-            if attempts.wanted(self._stand.scope(self._play, task, host)):
-                meant.append(host)
-        if said == "flush_handlers":
-            return (yield from self._flush(hosts))
-        if said == "end_play" and meant:
-            self._stand.ended |= set(hosts)
-        elif said == "end_host":
-            self._stand.ended |= set(meant)
-        elif said == "clear_facts":
-            for host in meant:
-                self._stand.facts.pop(host, None)
+            if execution.conditions_hold(self._state.scope(self._play, task, host)):
+                matching.append(host)
+        if action == "flush_handlers":
+            return (yield from self._run_handlers(hosts))
+        if action == "end_play" and matching:
+            self._state.ended_hosts |= set(hosts)
+        elif action == "end_host":
+            self._state.ended_hosts |= set(matching)
+        elif action == "clear_facts":
+            for host in matching:
+                self._state.facts.pop(host, None)
         return hosts
 
-    def _flush(self, hosts: list[str]) -> Steps:
-        """In the order of the handlers, each once; a handler may notify a later one."""
-        going, stand = hosts, self._stand
-        self.meter.work(len(self._play.handlers) // _CHEAP_HANDLERS)
+    def _run_handlers(self, hosts: list[str]) -> Steps:
+        """Run notified handlers in their order, each once; a handler may notify a later one."""
+        active, state = hosts, self._state
+        self.meter.work(len(self._play.handlers) // _HANDLERS_PER_UNIT)
         for handler in self._play.handlers:
-            names = {handler.name, handler.title, *map(str, as_tuple(handler.words.get("listen")))}
-            notified = {host for name in names for host in stand.notified.get(name, ())}
-            meant = [host for host in going if host in notified and host not in stand.ended]
-            if meant:
-                through = yield from TaskRunning(stand, self._play, handler).run(meant, "RUNNING HANDLER")
-                going = _without(going, meant, through)
-        stand.notified = {}
-        return going
+            names = {handler.name, handler.title, *map(str, as_tuple(handler.keywords.get("listen")))}
+            notified = {host for name in names for host in state.notified.get(name, ())}
+            participants = [host for host in active if host in notified and host not in state.ended_hosts]
+            if participants:
+                succeeded = yield from TaskRun(state, self._play, handler).run(participants, "RUNNING HANDLER")
+                active = _without(active, participants, succeeded)
+        state.notified = {}
+        return active
 
 
-def _without(hosts: list[str], taken: Sequence[str], through: Sequence[str]) -> list[str]:
-    """Those of whom nothing was wanted, and those who came through it."""
-    out = set(taken) - set(through)
-    return [host for host in hosts if host not in out]
+def _without(hosts: list[str], participants: Sequence[str], succeeded: Sequence[str]) -> list[str]:
+    """The hosts without those that took part and did not succeed."""
+    dropped = set(participants) - set(succeeded)
+    return [host for host in hosts if host not in dropped]
 
 
-def _tagged(task: Task, setting: Setting) -> bool:
-    """Whether ``--tags`` and ``--skip-tags`` leave the task in."""
-    tags, options = task.manner.tags, setting.options
+def _is_selected(task: Task, inputs: RunInputs) -> bool:
+    """Whether ``--tags`` and ``--skip-tags`` select the task."""
+    tags, options = task.inherited.tags, inputs.options
     if tags & options.skip_tags:
         return False
     if not options.tags or "all" in options.tags:

@@ -1,1 +1,1 @@
-"""The batcher: makes sessions for components that wait for their configuration."""
+"""The batcher: it creates sessions for components whose configuration is pending."""

@@ -1,12 +1,12 @@
-"""When session after session fails, the batcher makes none for a while."""
+"""When the last 20 sessions all failed, the batcher pauses: 60 s, then twice as long each time, up to an option."""
 
 from __future__ import annotations
 
 from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.state.tables import RecordTables
 
-_REMEMBERED = 20
-_FIRST = 60
+_RECENT_OUTCOMES = 20
+_FIRST_PAUSE = 60
 
 
 class Backoff:
@@ -14,19 +14,19 @@ class Backoff:
         self._table = tables.open("cfs.backoff")
         self._options = options
 
-    def note(self, outcomes: list[bool], now: float) -> None:
-        """How sessions ended, oldest first."""
-        recent = [*self._table.get("recent", [True] * _REMEMBERED), *outcomes][-_REMEMBERED:]
+    def record(self, outcomes: list[bool], now: float) -> None:
+        """Record the outcomes of sessions (True for success), oldest first."""
+        recent = [*self._table.get("recent", [True] * _RECENT_OUTCOMES), *outcomes][-_RECENT_OUTCOMES:]
         self._table["recent"] = recent
         if any(recent):
             self._table["seconds"] = 0
-        elif not self.holds(now):
+        elif not self.is_active(now):
             longest = self._options.number("batcher_max_backoff")
-            before = self._table.get("seconds", 0)
-            self._table["seconds"] = min(longest, before * 2 if before else _FIRST)
+            previous = self._table.get("seconds", 0)
+            self._table["seconds"] = min(longest, previous * 2 if previous else _FIRST_PAUSE)
             self._table["start"] = now
 
-    def holds(self, now: float) -> bool:
+    def is_active(self, now: float) -> bool:
         return bool(now - self._table.get("start", 0) < self._table.get("seconds", 0))
 
     def reset(self) -> None:

@@ -1,7 +1,7 @@
-"""The batcher: finds components that wait for their configuration, and makes sessions for them.
+"""The batcher: it finds components whose configuration is pending and creates sessions for them.
 
-The real one looks every ``batcher_check_interval``; here it looks at the same moments, while there is work. Its own
-work makes a round of the real one a little longer than the interval, so a time that ends with a round is over then.
+The real service checks every ``batcher_check_interval``; this one checks at the same times, but only while there is
+work. A round of the real service takes slightly longer than the interval, so a time that ends with a round has passed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from csm_emulator.cluster.service_workloads import CFS_BATCHER
 from csm_emulator.context import Context
 from csm_emulator.records import Record
 from csm_emulator.services.cfs.batcher.backoff import Backoff
-from csm_emulator.services.cfs.batcher.batches import Batch, BatchBook, as_member, pending_layers
+from csm_emulator.services.cfs.batcher.batches import Batch, BatchTable, as_member, pending_layers
 from csm_emulator.services.cfs.batcher.results import BatchResults
 from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.options.table import Options
@@ -22,7 +22,7 @@ from csm_emulator.services.cfs.sessions.table import Sessions
 from csm_emulator.state.clock import next_beat
 
 _ROUND = "cfs.batcher"
-_OWN = "batcher"
+_NAME_PREFIX = "batcher"
 
 
 class Batcher:
@@ -34,26 +34,26 @@ class Batcher:
         self._components = components
         self._sessions = sessions
         self._results = results
-        self._batches = BatchBook(context.tables)
+        self._batches = BatchTable(context.tables)
         self._backoff = Backoff(context.tables, options)
         self._table = context.tables.open("cfs.batcher")
         context.scheduler.answer(_ROUND, self._round)
-        components.when_ready = self._arm
-        options.watchers.append(self._arm)
-        self._arm()
+        components.when_ready = self._schedule
+        options.watchers.append(self._schedule)
+        self._schedule()
 
     def restarted(self) -> None:
-        """All that it knows then are the sessions that it made and that are not over."""
+        """After a restart the batcher knows only its own sessions that are not complete."""
         self._batches.clear()
         self._backoff.reset()
         self._table.pop("next", None)
         for name in self._sessions.names():
             session = self._sessions.get(name) or {}
-            if _OWN in name and session["status"]["session"]["status"] != "complete":
-                self._take_over(session)
-        self._arm()
+            if _NAME_PREFIX in name and session["status"]["session"]["status"] != "complete":
+                self._adopt_session(session)
+        self._schedule()
 
-    def _arm(self) -> None:
+    def _schedule(self) -> None:
         waiting = self._components.ready() and not self._options.flag("batcher_disable")
         if "next" in self._table or not (waiting or self._batches):
             return
@@ -66,11 +66,11 @@ class Batcher:
         del self._table["next"]
         if self._context.faults.present("service-restart", "cfs") is None and self._context.cluster.runs(CFS_BATCHER):
             self._check()
-            # It cannot read the list while there is a component that the service cannot show.
+            # The batcher cannot list components while one of them makes the service fail.
             if not self._options.flag("batcher_disable") and not self._components.with_status(BROKEN):
                 self._collect()
                 self._send()
-        self._arm()
+        self._schedule()
 
     def _check(self) -> None:
         outcomes = []
@@ -80,15 +80,15 @@ class Batcher:
                 outcomes.append(outcome)
                 self._batches.remove(number)
         if outcomes:
-            self._backoff.note(outcomes, self._context.clock.now())
+            self._backoff.record(outcomes, self._context.clock.now())
 
     def _outcome(self, batch: Batch) -> bool | None:
-        """Whether its session did well; None while it goes on."""
+        """Whether the batch's session succeeded; None while it runs."""
         session = self._sessions.get(batch.session)
         if session is None:
             return False
         if not self._components.with_status(BROKEN).isdisjoint(batch.members):
-            # It cannot read what has become of them, and tries again.
+            # The batcher cannot read these components now, and retries in the next round.
             return None
         status = session["status"]["session"]
         if status.get("succeeded") in ("false", "unknown"):
@@ -106,40 +106,40 @@ class Batcher:
         return False
 
     def _collect(self) -> None:
-        """Whoever waits and is in no batch gets into the first of his kind that has room, or into a new one."""
+        """Put each pending component without a batch into the first matching batch with room, or into a new batch."""
         size = self._options.number("batch_size")
         room: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
         for number, batch in self._batches.items():
             if not batch.session and len(batch.members) < size:
                 room[batch.kind].append(number)
         drafts: dict[str, Batch] = {}
-        for newcomer in self._newcomers():
-            open_ = room[newcomer.kind]
-            if not open_:
-                open_.append(self._new_number())
-            number = open_[0]
+        for single in self._unassigned():
+            open_batches = room[single.kind]
+            if not open_batches:
+                open_batches.append(self._new_number())
+            number = open_batches[0]
             if number not in drafts:
-                drafts[number] = self._batches.draft(number, newcomer)
-            drafts[number].members.update(newcomer.members)
+                drafts[number] = self._batches.draft(number, single)
+            drafts[number].members.update(single.members)
             if len(drafts[number].members) >= size:
-                open_.pop(0)
+                open_batches.pop(0)
         for number, batch in drafts.items():
             self._batches.put(number, batch)
 
-    def _newcomers(self) -> Iterator[Batch]:
-        """Each as a batch of its own."""
+    def _unassigned(self) -> Iterator[Batch]:
+        """Pending components without a batch, each as a batch with one member."""
         now = self._context.clock.now()
         for xname in sorted(self._components.ready() - self._batches.taken):
-            yield self._alone(xname, self._components.get(xname) or {}, now)
+            yield self._single_batch(xname, self._components.get(xname) or {}, now)
 
-    def _alone(self, xname: str, record: Record, now: float) -> Batch:
-        layers = self._components.wanted_layers(record)
+    def _single_batch(self, xname: str, record: Record, now: float) -> Batch:
+        layers = self._components.desired_layers(record)
         member = as_member(record, layers)
         return Batch(record["desired_config"], pending_layers(layers), member.latest_status, now, {xname: member})
 
     def _send(self) -> None:
         now = self._context.clock.now()
-        if self._backoff.holds(now):
+        if self._backoff.is_active(now):
             return
         size, window = self._options.number("batch_size"), self._options.number("batch_window")
         for number, batch in self._batches.items():
@@ -149,8 +149,8 @@ class Batcher:
                     self._batches.put(number, replace(batch, session=name, sent=now))
 
     def _create(self, batch: Batch) -> str:
-        """The name of a new session; empty when it could not be made: then there is another try at the next round."""
-        name = f"{_OWN}-{self._context.random.uuid('cfs.batcher', self._new_number())}"
+        """Create a session and return its name; empty when that failed, to be retried in the next round."""
+        name = f"{_NAME_PREFIX}-{self._context.random.uuid('cfs.batcher', self._new_number())}"
         body: Record = {
             "name": name,
             "configuration_name": batch.configuration,
@@ -162,15 +162,17 @@ class Batcher:
         reply = self._context.mesh.ask("cfs", "POST", "/v3/sessions", {**body, "tags": tags} if tags else body)
         return name if reply.ok else ""
 
-    def _take_over(self, session: Record) -> None:
+    def _adopt_session(self, session: Record) -> None:
         now = self._context.clock.now()
         names = (session["ansible"]["limit"] or "").split(",")
-        found = [(xname, self._components.get(xname)) for xname in names]
-        members = [self._alone(xname, record, now) for xname, record in found if record and "state" in record]
+        components = [(xname, self._components.get(xname)) for xname in names]
+        members = [
+            self._single_batch(xname, record, now) for xname, record in components if record and "state" in record
+        ]
         if members:
             batch = replace(members[0], session=session["name"], sent=now)
-            for each in members[1:]:
-                batch.members.update(each.members)
+            for member_batch in members[1:]:
+                batch.members.update(member_batch.members)
             self._batches.put(self._new_number(), batch)
 
     def _new_number(self) -> str:

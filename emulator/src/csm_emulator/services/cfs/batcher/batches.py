@@ -1,4 +1,4 @@
-"""Batches: components with the same work ahead, that one session is to do; and what is noted of each of them."""
+"""Batches: components that need the same layers and are configured by one session."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from csm_emulator.state.tables import RecordTables
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A component when it was taken in."""
+    """A component at the time when it joined the batch."""
 
     wish: str
-    """What its layers were to be."""
+    """A hash of its desired layers."""
     latest_time: str
     latest_status: str
     tags: dict[str, str]
@@ -26,9 +26,9 @@ class Member:
 class Batch:
     configuration: str
     limit: str
-    """The layers that are to be done, by number."""
+    """Indexes of the layers to apply, separated by commas."""
     latest_status: str
-    """Those that failed go together, and those that were interrupted."""
+    """The status of the members' last layer: failed and interrupted components are in separate batches."""
     opened: float
     members: dict[str, Member] = field(default_factory=dict)
     session: str = ""
@@ -39,16 +39,20 @@ class Batch:
         return self.configuration, self.limit, self.latest_status
 
     def common_tags(self) -> dict[str, str]:
-        first, *others = self.members.values()
-        return {key: value for key, value in first.tags.items() if all(each.tags.get(key) == value for each in others)}
+        first, *other_members = self.members.values()
+        return {
+            key: value
+            for key, value in first.tags.items()
+            if all(member.tags.get(key) == value for member in other_members)
+        }
 
 
 def as_member(record: Record, layers: Sequence[Record]) -> Member:
-    """``layers`` are those that are wanted."""
-    wish = ":".join(f"{layer.get('commit')}{layer.get('playbook')}" for layer in layers)
+    """A component as a member; ``layers`` are its desired layers."""
+    layer_names = ":".join(f"{layer.get('commit')}{layer.get('playbook')}" for layer in layers)
     latest = record["state"][-1] if record.get("state") else {}
     return Member(
-        hashlib.blake2b(wish.encode(errors="replace"), digest_size=8).hexdigest(),
+        hashlib.blake2b(layer_names.encode(errors="replace"), digest_size=8).hexdigest(),
         latest.get("last_updated", ""),
         latest.get("status", ""),
         record.get("tags", {}),
@@ -56,11 +60,11 @@ def as_member(record: Record, layers: Sequence[Record]) -> Member:
 
 
 def pending_layers(layers: Sequence[Record]) -> str:
-    return ",".join(str(place) for place, layer in enumerate(layers) if layer["status"] == PENDING)
+    return ",".join(str(index) for index, layer in enumerate(layers) if layer["status"] == PENDING)
 
 
-class BatchBook:
-    """All batches, by number, and who is in one."""
+class BatchTable:
+    """All batches by number, and the components that are in a batch."""
 
     def __init__(self, tables: RecordTables) -> None:
         self._table = tables.open("cfs.batches")
@@ -74,7 +78,7 @@ class BatchBook:
         return list(self._batches.items())
 
     def draft(self, number: str, like: Batch) -> Batch:
-        """A copy to be filled: of the batch of this number, or of a new one."""
+        """A copy of the batch with this number to add members to, or a new batch like ``like``."""
         batch = self._batches.get(number, replace(like, members={}))
         return replace(batch, members=dict(batch.members))
 

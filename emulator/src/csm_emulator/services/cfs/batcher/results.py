@@ -1,7 +1,7 @@
-"""What the batcher writes down for components when a session of its own is over.
+"""State that the batcher writes to components when one of its sessions is complete.
 
-Ansible reports on the nodes that its plays touched. Nodes that it left out on purpose have nothing to wait for; nodes
-that it never got to have failed.
+Ansible reports only on nodes in its plays. After a success, other nodes of the batch are marked as skipped; after a
+failure, as failed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from csm_emulator.records import Record
 from csm_emulator.services.cfs.batcher.batches import Batch, as_member
 from csm_emulator.services.cfs.components.actions import ComponentActions
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.layer_status import PENDING
 from csm_emulator.services.cfs.components.table import Components
 from csm_emulator.services.cfs.options.table import Options
@@ -30,7 +30,7 @@ class BatchResults:
                 self._append(xname, layer, "skipped", batch.session)
 
     def failed(self, batch: Batch) -> None:
-        """Where Ansible itself failed it has said so, and the rest is tried again."""
+        """When Ansible has reported a failure itself, nothing is written and other components are retried."""
         if self._ansible_failed(batch):
             return
         for xname in self._unchanged(batch):
@@ -40,24 +40,24 @@ class BatchResults:
                 self._append(xname, layers[0], "failed", batch.session, error_count=errors)
 
     def _unchanged(self, batch: Batch) -> list[str]:
-        """Those that wait still, for the same as before."""
+        """Members that are still pending and have the same desired layers as before."""
         waiting = (xname for xname in batch.members if xname in self._components.with_status(PENDING))
         return [xname for xname in sorted(waiting) if self._now(xname).wish == batch.members[xname].wish]
 
     def _ansible_failed(self, batch: Batch) -> bool:
-        for xname, before in batch.members.items():
+        for xname, member in batch.members.items():
             if xname in self._components:
                 now = self._now(xname)
-                if now.latest_status == "failed" and now.latest_time != before.latest_time:
+                if now.latest_status == "failed" and now.latest_time != member.latest_time:
                     return True
         return False
 
     def _now(self, xname: str) -> Any:
         record = self._components.get(xname) or {}
-        return as_member(record, self._components.wanted_layers(record))
+        return as_member(record, self._components.desired_layers(record))
 
     def _pending(self, xname: str) -> list[Record]:
-        layers = self._components.wanted_layers(self._components.get(xname) or {})
+        layers = self._components.desired_layers(self._components.get(xname) or {})
         return [layer for layer in layers if layer["status"] == PENDING]
 
     def _append(self, xname: str, layer: Record, status: str, session: str, **more: int) -> None:
@@ -68,6 +68,6 @@ class BatchResults:
             "status": status,
             "session_name": session,
         }
-        # Whose layers cannot be compared stays as he is; the real one notes the error and goes on.
-        with suppress(Stumble):
+        # A component whose layers cannot be compared stays unchanged; the real service logs the error.
+        with suppress(UncaughtError):
             self._actions.patch(xname, {"state_append": entry, **more})

@@ -1,1 +1,1 @@
-"""Components of CFS: the desired configuration of each node, and how far it has come."""
+"""Components of CFS: the desired configuration of each node and its status."""

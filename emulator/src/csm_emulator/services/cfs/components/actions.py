@@ -1,4 +1,4 @@
-"""What can be done to components, in either version."""
+"""Operations on components, shared by both API versions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.components.changes import patched, with_automatic_fields
+from csm_emulator.services.cfs.components.changes import apply_patch, with_automatic_fields
 from csm_emulator.services.cfs.components.filters import Query, select
 from csm_emulator.services.cfs.components.hardware_sync import HardwareSync
 from csm_emulator.services.cfs.components.table import Components
@@ -14,23 +14,23 @@ from csm_emulator.services.cfs.errors import UNPARSABLE, check_key, no_component
 from csm_emulator.services.cfs.timestamps import stamp
 from csm_emulator.state.clock import Clock
 
-MOST_OF_ONE, MOST_OF_ALL = 64 << 10, 32 << 20
+MAX_COMPONENT_SIZE, MAX_REQUEST_SIZE = 64 << 10, 32 << 20
 """Characters of a component as JSON, and of all that one request writes."""
 
 
-class _Room:
-    """What is left of them."""
+class _SizeLimit:
+    """Counts the characters that a request writes, up to the maximum."""
 
     def __init__(self) -> None:
-        self._left = MOST_OF_ALL
+        self._remaining = MAX_REQUEST_SIZE
 
     def take(self, record: Record) -> Record:
-        """The record; raises ``Refused`` when it is too large, or one too many."""
+        """The record; raises ``Refused`` (413) when it or the whole request is too large."""
         size = len(json.dumps(record))
-        self._left -= size
-        if size > MOST_OF_ONE or self._left < 0:
-            limits = f"{MOST_OF_ONE} characters of one component or {MOST_OF_ALL} of all"
-            raise refuse(413, "Payload Too Large", f"The request makes more than {limits}")
+        self._remaining -= size
+        if size > MAX_COMPONENT_SIZE or self._remaining < 0:
+            limits = f"{MAX_COMPONENT_SIZE} characters for one component or {MAX_REQUEST_SIZE} for all components"
+            raise refuse(413, "Payload Too Large", f"The request writes more than {limits}")
         return record
 
 
@@ -41,23 +41,23 @@ class ComponentActions:
         self._sync = sync
 
     def get(self, key: str) -> Record:
-        """Raises ``Refused`` when there is none."""
-        found = self._table.get(key)
-        if found is None:
+        """The component; raises ``Refused`` (404)."""
+        record = self._table.get(key)
+        if record is None:
             self._sync.follow()
-            found = self._table.get(key)
-        if found is None:
+            record = self._table.get(key)
+        if record is None:
             raise no_component(key)
-        return found
+        return record
 
-    def select(self, query: Query, after: str = "") -> Iterator[tuple[str, Record]]:
+    def select(self, query: Query, start_after: str = "") -> Iterator[tuple[str, Record]]:
         self._sync.follow()
-        return select(self._table, query, after)
+        return select(self._table, query, start_after)
 
     def put(self, key: str, data: Record) -> Record:
-        """All of it is new."""
+        """Replace the component."""
         check_key(key)
-        record = _Room().take(with_automatic_fields(data, self._now()))
+        record = _SizeLimit().take(with_automatic_fields(data, self._now()))
         self._table.put(key, record)
         return record
 
@@ -67,16 +67,16 @@ class ComponentActions:
         return self._change(key, record, with_automatic_fields(patch, now), now)
 
     def patch_each(self, patches: Iterable[Record]) -> list[tuple[str, Record]]:
-        """Each names its component; when one cannot be, none is done."""
+        """Apply patches that name their components; when one fails, none is applied."""
         self._sync.follow()
-        wanted = [(self._known(patch), patch) for patch in patches]
+        named_patches = [(self._known(patch), patch) for patch in patches]
         now = self._now()
         drafts: dict[str, Record] = {}
         results = []
-        room = _Room()
-        for key, patch in wanted:
-            before = drafts.get(key) or self.get(key)
-            drafts[key] = room.take(patched(before, with_automatic_fields(patch, now), now))
+        room = _SizeLimit()
+        for key, patch in named_patches:
+            current = drafts.get(key) or self.get(key)
+            drafts[key] = room.take(apply_patch(current, with_automatic_fields(patch, now), now))
             results.append((key, drafts[key]))
         for key, record in drafts.items():
             self._table.put(key, record)
@@ -85,8 +85,8 @@ class ComponentActions:
     def patch_matching(self, query: Query, patch: Record) -> list[tuple[str, Record]]:
         now = self._now()
         filled = with_automatic_fields({name: value for name, value in patch.items() if name != "id"}, now)
-        room = _Room()
-        drafts = [(key, room.take(patched(record, filled, now))) for key, record in self.select(query)]
+        room = _SizeLimit()
+        drafts = [(key, room.take(apply_patch(record, filled, now))) for key, record in self.select(query)]
         for key, record in drafts:
             self._table.put(key, record)
         return drafts
@@ -96,7 +96,7 @@ class ComponentActions:
         self._table.delete(key)
 
     def _change(self, key: str, record: Record, patch: Record, now: str) -> Record:
-        changed = _Room().take(patched(record, patch, now))
+        changed = _SizeLimit().take(apply_patch(record, patch, now))
         self._table.put(key, changed)
         return changed
 

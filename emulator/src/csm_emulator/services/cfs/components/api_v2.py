@@ -9,8 +9,8 @@ from csm_emulator.dialects.connexion import json_reply, read_body, read_paramete
 from csm_emulator.records import Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.actions import ComponentActions
-from csm_emulator.services.cfs.components.api_v3 import named
-from csm_emulator.services.cfs.components.changes import Stumble, as_v2_layer, as_v3_layer
+from csm_emulator.services.cfs.components.api_v3 import name_of
+from csm_emulator.services.cfs.components.changes import UncaughtError, as_v2_layer, as_v3_layer
 from csm_emulator.services.cfs.components.filters import read_query
 from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.errors import UNPARSABLE, refuse
@@ -27,24 +27,24 @@ class ComponentsV2:
         self._actions = actions
 
     def get_all(self, call: Call) -> Reply:
-        said = read_parameters(call, parameters.V2_COMPONENTS)
-        selected = self._actions.select(read_query(said, "configName"))
-        found = all_of(selected, self._options.number("default_page_size"))
-        return json_reply([self._shown(key, record, said) for key, record in found])
+        query = read_parameters(call, parameters.V2_COMPONENTS)
+        selected = self._actions.select(read_query(query, "configName"))
+        components = all_of(selected, self._options.number("default_page_size"))
+        return json_reply([self._public_record(key, record, query) for key, record in components])
 
     def get(self, call: Call) -> Reply:
-        said = read_parameters(call, parameters.V2_COMPONENT)
+        query = read_parameters(call, parameters.V2_COMPONENT)
         key = call.args["component_id"]
         record = self._actions.get(key)
         if self._table.status(key) == BROKEN:
-            raise Stumble
-        return json_reply(self._shown(key, record, said))
+            raise UncaughtError
+        return json_reply(self._public_record(key, record, query))
 
     def put_all(self, call: Call) -> Reply:
         data = read_body(call, schemas.V2_COMPONENTS)
-        keys = [named(record) for record in data]
+        keys = [name_of(record) for record in data]
         pairs = zip(keys, data, strict=True)
-        return json_reply([_in_v2(self._actions.put(key, _whole_in_v3(record))) for key, record in pairs])
+        return json_reply([_in_v2(self._actions.put(key, _complete_in_v3(record))) for key, record in pairs])
 
     def patch_all(self, call: Call) -> Reply:
         data = read_body(call, schemas.V2_COMPONENTS_PATCH)
@@ -54,24 +54,24 @@ class ComponentsV2:
         return json_reply([_in_v2(record) for _, record in self._actions.patch_matching(query, _in_v3(data["patch"]))])
 
     def put(self, call: Call) -> Reply:
-        """What the body calls it counts for what is shown."""
-        data = _whole_in_v3(read_body(call, schemas.V2_COMPONENT))
+        """The path names the component that is written; the response shows the body's id."""
+        data = _complete_in_v3(read_body(call, schemas.V2_COMPONENT))
         return json_reply(_in_v2(self._actions.put(call.args["component_id"], data)))
 
     def patch(self, call: Call) -> Reply:
         data = _in_v3(read_body(call, schemas.V2_COMPONENT))
         return json_reply(_in_v2(self._actions.patch(call.args["component_id"], data)))
 
-    def _shown(self, key: str, record: Record, said: Mapping[str, Any]) -> Record:
-        shown = {**record, "configuration_status": self._table.status(key)}
-        if said.get("configDetails") and "desired_config" in record:
-            shown["desired_state"] = self._table.wanted_layers(record)
-        return _in_v2(shown)
+    def _public_record(self, key: str, record: Record, query: Mapping[str, Any]) -> Record:
+        public = {**record, "configuration_status": self._table.status(key)}
+        if query.get("configDetails") and "desired_config" in record:
+            public["desired_state"] = self._table.desired_layers(record)
+        return _in_v2(public)
 
 
 def _in_v2(record: Record) -> Record:
     if "state" not in record:
-        raise Stumble
+        raise UncaughtError
     return to_v2({**record, "state": [as_v2_layer(layer) for layer in record["state"]]}, COMPONENT)
 
 
@@ -82,14 +82,14 @@ def _in_v3(data: Record) -> Record:
     return record
 
 
-def _whole_in_v3(data: Record) -> Record:
+def _complete_in_v3(data: Record) -> Record:
     if "state" not in data:
-        raise Stumble
+        raise UncaughtError
     return _in_v3(data)
 
 
 def _all_in_v3(data: list[Record]) -> list[Record]:
     try:
         return [_in_v3(patch) for patch in data]
-    except Stumble as stumble:
-        raise refuse(400, UNPARSABLE, str(stumble.__cause__)) from stumble
+    except UncaughtError as error:
+        raise refuse(400, UNPARSABLE, str(error.__cause__)) from error

@@ -1,4 +1,4 @@
-"""Which components are meant."""
+"""Filters of components."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.errors import refuse
 
@@ -16,7 +16,7 @@ Tags = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """All that is said must be so."""
+    """A filter; a component must match all fields that are set."""
 
     ids: frozenset[str] = frozenset()
     statuses: frozenset[str] = frozenset()
@@ -25,14 +25,14 @@ class Query:
     tags: Tags = ()
 
 
-def read_query(said: Mapping[str, Any], configuration: str = "config_name") -> Query:
-    """From parameters, or from the filters of a PATCH; raises ``Refused``."""
+def read_query(values: Mapping[str, Any], configuration: str = "config_name") -> Query:
+    """The filter in query parameters or in the body of a PATCH; raises ``Refused``."""
     return Query(
-        frozenset(_words(said.get("ids"))),
-        frozenset(_words(said.get("status"))),
-        said.get("enabled"),
-        said.get(configuration) or "",
-        read_tags(said.get("tags")),
+        frozenset(_words(values.get("ids"))),
+        frozenset(_words(values.get("status"))),
+        values.get("enabled"),
+        values.get(configuration) or "",
+        read_tags(values.get("tags")),
     )
 
 
@@ -43,35 +43,35 @@ def read_tags(text: str | None) -> Tags:
     return tags  # type: ignore[return-value]
 
 
-def select(table: Components, query: Query, after: str = "") -> Iterator[tuple[str, Record]]:
-    """In order of their names; raises ``Stumble`` where the service would, at what it cannot look at."""
-    for key in _candidates(table, query, after):
+def select(table: Components, query: Query, start_after: str = "") -> Iterator[tuple[str, Record]]:
+    """Matching components in order of name; raises ``UncaughtError`` at one that the real service cannot evaluate."""
+    for key in _candidates(table, query, start_after):
         record = table.get(key)
-        if record is None or not _fits(record, query):
+        if record is None or not _matches(record, query):
             continue
         status = table.status(key)
         if status == BROKEN:
-            raise Stumble
+            raise UncaughtError
         if not query.statuses or status in query.statuses:
             yield key, record
 
 
-def _candidates(table: Components, query: Query, after: str) -> Sequence[str]:
-    """The shortest list that has them all."""
+def _candidates(table: Components, query: Query, start_after: str) -> Sequence[str]:
+    """Names of components that may match, from the smallest index that contains all matches."""
     lists = []
     if query.ids:
         lists.append(query.ids)
     if query.configuration:
-        lists.append(frozenset(table.wishing(query.configuration)))
+        lists.append(frozenset(table.with_configuration(query.configuration)))
     if query.statuses:
         words = (*query.statuses, BROKEN)
         lists.append(frozenset().union(*(table.with_status(word) for word in words)))
     if not lists:
-        return table.keys_after(after)
-    return sorted(key for key in min(lists, key=len) if key > after)
+        return table.keys_after(start_after)
+    return sorted(key for key in min(lists, key=len) if key > start_after)
 
 
-def _fits(record: Record, query: Query) -> bool:
+def _matches(record: Record, query: Query) -> bool:
     if query.ids and record.get("id") not in query.ids:
         return False
     if query.enabled is not None and record.get("enabled") != query.enabled:

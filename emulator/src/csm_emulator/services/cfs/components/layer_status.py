@@ -1,4 +1,4 @@
-"""How far a component is: its layers against those of the configuration that is wanted for it."""
+"""The status of a component: its state compared with the layers of its desired configuration."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from csm_emulator.records import Record
 
 UNCONFIGURED, FAILED, PENDING, CONFIGURED = "unconfigured", "failed", "pending", "configured"
-NO_WISH = "config_deprecated"
-"""Of a component that does not even say that nothing is wanted."""
+NO_DESIRED_CONFIG = "config_deprecated"
+"""The status of a component without the field ``desired_config``."""
 _WORST_FIRST = (UNCONFIGURED, FAILED, PENDING)
 
 
@@ -20,46 +20,46 @@ class Defaults:
 
 
 def layer_statuses(record: Record, layers: Sequence[Record], defaults: Defaults) -> list[str]:
-    """One word for each layer; raises ``KeyError`` for a component without state or errors to count."""
-    given_up = is_given_up(record, defaults)
+    """The status of each layer; raises ``KeyError`` for a component without ``state`` or ``error_count``."""
+    exhausted = are_retries_exhausted(record, defaults)
     state = record["state"]
-    return [_layer_status(layer, state, given_up, defaults) for layer in layers]
+    return [_layer_status(layer, state, exhausted, defaults) for layer in layers]
 
 
 def component_status(record: Record, layers: Sequence[Record] | None, defaults: Defaults) -> str:
-    """``layers`` is None where the wanted configuration does not exist; raises ``KeyError`` as above."""
+    """The component's status; ``layers`` is None when the desired configuration does not exist. Raises ``KeyError``."""
     if "desired_config" not in record:
-        return NO_WISH
-    given_up = is_given_up(record, defaults)
+        return NO_DESIRED_CONFIG
+    exhausted = are_retries_exhausted(record, defaults)
     state = record["state"]
     if layers is None:
         return CONFIGURED if state else UNCONFIGURED
-    found = {_layer_status(layer, state, given_up, defaults) for layer in layers}
-    status = next((word for word in _WORST_FIRST if word in found), CONFIGURED)
-    # Sessions that somebody made by hand count as well.
-    return FAILED if status == PENDING and given_up else status
+    statuses = {_layer_status(layer, state, exhausted, defaults) for layer in layers}
+    status = next((word for word in _WORST_FIRST if word in statuses), CONFIGURED)
+    # Failures of sessions that users created count as well.
+    return FAILED if status == PENDING and exhausted else status
 
 
-def is_given_up(record: Record, defaults: Defaults) -> bool:
+def are_retries_exhausted(record: Record, defaults: Defaults) -> bool:
     retries = record.get("retry_policy")
     limit = defaults.retries if retries is None else int(retries)
     return limit != -1 and bool(record["error_count"] >= limit)
 
 
-def _layer_status(layer: Record, state: Sequence[Record], given_up: bool, defaults: Defaults) -> str:
+def _layer_status(layer: Record, state: Sequence[Record], exhausted: bool, defaults: Defaults) -> str:
     url, commit = layer.get("clone_url", ""), layer.get("commit", "")
     playbook = layer.get("playbook") or defaults.playbook
     if not (url and commit and playbook):
-        # So a layer that names a source never gets further: the service does not look the source up here.
+        # The real service does not resolve sources here, so a layer that names a source stays unconfigured.
         return UNCONFIGURED
-    for done in state:
-        if done.get("commit") == commit and done.get("playbook") == playbook and done.get("clone_url") == url:
-            return _done_status(done.get("status", ""), given_up)
+    for entry in state:
+        if entry.get("commit") == commit and entry.get("playbook") == playbook and entry.get("clone_url") == url:
+            return _entry_status(entry.get("status", ""), exhausted)
     return PENDING
 
 
-def _done_status(status: str, given_up: bool) -> str:
+def _entry_status(status: str, exhausted: bool) -> str:
     if status == "failed":
-        return FAILED if given_up else PENDING
-    # A node that did well in a playbook that ended early has not got it all.
+        return FAILED if exhausted else PENDING
+    # The playbook ended early, so the node has only a part of the layer.
     return PENDING if status == "incomplete" else CONFIGURED

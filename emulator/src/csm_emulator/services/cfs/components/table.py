@@ -1,4 +1,4 @@
-"""All components, by name, by how far they are and by what is wanted for them."""
+"""All components, with indexes by status and by desired configuration."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from csm_emulator.services.cfs.configurations.table import Configurations
 from csm_emulator.services.cfs.options.table import Options
 
 BROKEN = ""
-"""The status of what the service stumbles over: it took a component without a state, and cannot look at it."""
+"""The status of a component without ``state``, which the real service accepts and then fails to evaluate (500)."""
 
 
 def fresh(xname: str) -> Record:
-    """As the hardware sync makes one."""
+    """The record that hardware sync creates for a node."""
     return {"state": [], "desired_config": "", "error_count": 0, "enabled": True, "id": xname}
 
 
@@ -32,19 +32,19 @@ class Components:
         self._sorted: list[str] | None = None
         self._status: dict[str, str] = {}
         self._by_status: defaultdict[str, set[str]] = defaultdict(set)
-        self._wish: dict[str, str] = {}
-        self._by_wish: defaultdict[str, set[str]] = defaultdict(set)
+        self._configuration_of: dict[str, str] = {}
+        self._by_configuration: defaultdict[str, set[str]] = defaultdict(set)
         self._ready: set[str] = set()
-        self.when_ready: Callable[[], None] = _nobody
-        """Called when a component begins to wait for the batcher."""
+        self.when_ready: Callable[[], None] = _ignore
+        """Called when a component becomes pending."""
         for key, record in self._table.items():
             self._index(key, record)
         options.watchers.append(self._options_changed)
         configurations.watchers.append(self._configuration_changed)
 
     def get(self, key: str) -> Record | None:
-        found: Record | None = self._table.get(key)
-        return found
+        record: Record | None = self._table.get(key)
+        return record
 
     def __contains__(self, key: str) -> bool:
         return key in self._table
@@ -59,14 +59,14 @@ class Components:
         del self._table[key]
         self._sorted = None
         self._by_status[self._status.pop(key)].discard(key)
-        self._by_wish[self._wish.pop(key)].discard(key)
+        self._by_configuration[self._configuration_of.pop(key)].discard(key)
         self._ready.discard(key)
 
-    def keys_after(self, after: str) -> Sequence[str]:
-        """All names beyond this one, in order."""
+    def keys_after(self, start_after: str) -> Sequence[str]:
+        """All names after this one, sorted."""
         if self._sorted is None:
             self._sorted = sorted(self._table)
-        return self._sorted[bisect_right(self._sorted, after) :] if after else self._sorted
+        return self._sorted[bisect_right(self._sorted, start_after) :] if start_after else self._sorted
 
     def status(self, key: str) -> str:
         return self._status[key]
@@ -74,35 +74,35 @@ class Components:
     def with_status(self, status: str) -> Set[str]:
         return self._by_status[status]
 
-    def wishing(self, configuration: str) -> Set[str]:
-        return self._by_wish[configuration]
+    def with_configuration(self, configuration: str) -> Set[str]:
+        return self._by_configuration[configuration]
 
     def ready(self) -> Set[str]:
-        """Pending and enabled: what the batcher asks for."""
+        """Names of pending and enabled components, which the batcher works on."""
         return self._ready
 
-    def wanted_layers(self, record: Record) -> list[Record]:
-        """The layers of the wanted configuration, each with its status."""
+    def desired_layers(self, record: Record) -> list[Record]:
+        """The layers of the desired configuration, each with its status."""
         layers = self._configurations.layers(record.get("desired_config", "")) or []
         words = layer_statuses(record, layers, self._defaults)
         return [{**layer, "status": word} for layer, word in zip(layers, words, strict=True)]
 
     def _index(self, key: str, record: Record) -> None:
-        wish = record.get("desired_config", "")
-        if self._wish.get(key) != wish:
-            self._by_wish[self._wish.get(key, "")].discard(key)
-            self._wish[key] = wish
-            self._by_wish[wish].add(key)
+        configuration = record.get("desired_config", "")
+        if self._configuration_of.get(key) != configuration:
+            self._by_configuration[self._configuration_of.get(key, "")].discard(key)
+            self._configuration_of[key] = configuration
+            self._by_configuration[configuration].add(key)
         status = self._compute(record)
-        before = self._status.get(key)
-        if before != status:
-            if before is not None:
-                self._by_status[before].discard(key)
+        previous = self._status.get(key)
+        if previous != status:
+            if previous is not None:
+                self._by_status[previous].discard(key)
             self._status[key] = status
             self._by_status[status].add(key)
-        self._note_ready(key, status == PENDING and record.get("enabled") is True)
+        self._set_ready(key, status == PENDING and record.get("enabled") is True)
 
-    def _note_ready(self, key: str, ready: bool) -> None:
+    def _set_ready(self, key: str, ready: bool) -> None:
         if not ready:
             self._ready.discard(key)
         elif key not in self._ready:
@@ -120,12 +120,12 @@ class Components:
         defaults = self._read_defaults()
         if defaults != self._defaults:
             self._defaults = defaults
-            self._look_again(list(self._table))
+            self._reindex(list(self._table))
 
     def _configuration_changed(self, name: str) -> None:
-        self._look_again(list(self._by_wish[name]))
+        self._reindex(list(self._by_configuration[name]))
 
-    def _look_again(self, keys: Iterable[str]) -> None:
+    def _reindex(self, keys: Iterable[str]) -> None:
         for key in keys:
             self._index(key, self._table[key])
 
@@ -133,5 +133,5 @@ class Components:
         return Defaults(self._options.number("default_batcher_retry_policy"), self._options.text("default_playbook"))
 
 
-def _nobody() -> Any:
-    """Until somebody asks to be told."""
+def _ignore() -> Any:
+    """The default before the batcher sets ``when_ready``."""

@@ -1,1 +1,1 @@
-"""Configurations: layers of playbooks at a commit."""
+"""Configurations: lists of layers, each a playbook at a commit."""

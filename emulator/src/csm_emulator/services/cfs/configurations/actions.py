@@ -1,11 +1,11 @@
-"""What can be done to configurations, in either version."""
+"""Operations on configurations, shared by both API versions."""
 
 from __future__ import annotations
 
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.table import Components
-from csm_emulator.services.cfs.configurations.branches import Branches, NoCommit
+from csm_emulator.services.cfs.configurations.branches import BranchError, Branches
 from csm_emulator.services.cfs.configurations.table import Configurations, layers_and_inventory
 from csm_emulator.services.cfs.errors import no_configuration, refuse
 from csm_emulator.services.cfs.sources.table import Sources
@@ -25,10 +25,10 @@ class ConfigurationActions:
         self._branches = branches
 
     def get(self, name: str) -> Record:
-        found = self._table.get(name)
-        if found is None:
+        record = self._table.get(name)
+        if record is None:
             raise no_configuration(name)
-        return found
+        return record
 
     def put(self, name: str, data: Record, drop_branches: bool = False) -> Record:
         record = self._with_commits(data)
@@ -40,8 +40,8 @@ class ConfigurationActions:
         self._table.put(name, record)
         return record
 
-    def check_places(self, data: Record) -> None:
-        """Each layer says where it is, and in one way only."""
+    def check_locations(self, data: Record) -> None:
+        """Check that each layer has either a source or a clone_url; raises ``Refused``."""
         for part in parts(data):
             if "clone_url" in part and "source" in part:
                 detail = "Only source or clone_url should be specified for each layer, not both."
@@ -54,7 +54,7 @@ class ConfigurationActions:
                 raise refuse(400, "Source does not exist", f"The source {part['source']} does not exist.")
 
     def update(self, name: str, tenant: str = "") -> Record:
-        """Look again what commits the branches have."""
+        """Update the commits of layers to the current tops of their branches."""
         record = self.get(name)
         check_owner(tenant, record)
         changed = self._with_commits(record)
@@ -63,21 +63,21 @@ class ConfigurationActions:
 
     def delete(self, name: str, tenant: str = "") -> None:
         check_owner(tenant, self.get(name))
-        if self._components.wishing(name):
+        if self._components.with_configuration(name):
             detail = f"Configuration {name} is referenced by the desired state of some components"
             raise refuse(400, "Configuration is in use.", detail)
         self._table.delete(name)
 
     def _with_commits(self, data: Record) -> Record:
         try:
-            return self._branches.resolved({**data, "last_updated": stamp(self._clock.now())})
-        except NoCommit as reason:
+            return self._branches.resolve({**data, "last_updated": stamp(self._clock.now())})
+        except BranchError as reason:
             raise refuse(400, "Error converting branch name to commit", str(reason)) from reason
 
 
 def parts(data: Record) -> list[Record]:
     if "layers" not in data:
-        raise Stumble
+        raise UncaughtError
     return list(layers_and_inventory(data))
 
 

@@ -24,23 +24,23 @@ class ConfigurationsApi:
         self._tenants = tenants
 
     def get_all_v2(self, call: Call) -> Reply:
-        said = read_parameters(call, parameters.IN_USE)
-        found = all_of(self._select(said.get("in_use"), "", ""), self._options.number("default_page_size"))
-        return json_reply([_in_v2(record) for record in found])
+        query = read_parameters(call, parameters.IN_USE)
+        configurations = all_of(self._select(query.get("in_use"), "", ""), self._options.number("default_page_size"))
+        return json_reply([_in_v2(record) for record in configurations])
 
     def get_all_v3(self, call: Call) -> Reply:
-        unsaid = {"in_use": None, "limit": self._options.number("default_page_size"), "after_id": ""}
-        said = {**unsaid, **read_parameters(call, (*parameters.PAGE, *parameters.IN_USE))}
+        defaults = {"in_use": None, "limit": self._options.number("default_page_size"), "after_id": ""}
+        query = {**defaults, **read_parameters(call, (*parameters.PAGE, *parameters.IN_USE))}
         tenant = self._tenants.of(call)
-        first, more = page(self._select(said["in_use"], said["after_id"], tenant), said["limit"])
-        following = {**said, "after_id": first[-1]["name"]} if more else None
-        return json_reply({"configurations": first, "next": following})
+        first, more = page(self._select(query["in_use"], query["after_id"], tenant), query["limit"])
+        next_page = {**query, "after_id": first[-1]["name"]} if more else None
+        return json_reply({"configurations": first, "next": next_page})
 
     def get_v2(self, call: Call) -> Reply:
         return json_reply(_in_v2(self._actions.get(call.args["configuration_id"])))
 
     def get_v3(self, call: Call) -> Reply:
-        tenant, name = self._who_and_what(call)
+        tenant, name = self._tenant_and_name(call)
         record = self._actions.get(name)
         check_owner(tenant, record)
         return json_reply(record)
@@ -53,18 +53,18 @@ class ConfigurationsApi:
 
     def put_v3(self, call: Call) -> Reply:
         data = read_body(call, schemas.V3_CONFIGURATION)
-        said = read_parameters(call, parameters.DROP_BRANCHES)
-        tenant, name = self._who_and_what(call)
+        query = read_parameters(call, parameters.DROP_BRANCHES)
+        tenant, name = self._tenant_and_name(call)
         if tenant:
-            data = self._owned(name, data, tenant)
-        self._actions.check_places(data)
-        return json_reply(self._actions.put(name, data, bool(said.get("drop_branches"))))
+            data = self._with_owner(name, data, tenant)
+        self._actions.check_locations(data)
+        return json_reply(self._actions.put(name, data, bool(query.get("drop_branches"))))
 
     def patch_v2(self, call: Call) -> Reply:
         return json_reply(_in_v2(self._actions.update(call.args["configuration_id"])))
 
     def patch_v3(self, call: Call) -> Reply:
-        tenant, name = self._who_and_what(call)
+        tenant, name = self._tenant_and_name(call)
         return json_reply(self._actions.update(name, tenant))
 
     def delete_v2(self, call: Call) -> Reply:
@@ -72,15 +72,15 @@ class ConfigurationsApi:
         return no_content()
 
     def delete_v3(self, call: Call) -> Reply:
-        tenant, name = self._who_and_what(call)
+        tenant, name = self._tenant_and_name(call)
         self._actions.delete(name, tenant)
         return no_content()
 
-    def _who_and_what(self, call: Call) -> tuple[str, str]:
+    def _tenant_and_name(self, call: Call) -> tuple[str, str]:
         name = str(read_parameters(call, parameters.CONFIGURATION_NAME)["configuration_id"])
         return self._tenants.of(call), name
 
-    def _owned(self, name: str, data: Record, tenant: str) -> Record:
+    def _with_owner(self, name: str, data: Record, tenant: str) -> Record:
         existing = self._table.get(name)
         if existing is not None:
             check_owner(tenant, existing)
@@ -88,12 +88,12 @@ class ConfigurationsApi:
             raise immutable()
         return {**data, "tenant_name": tenant}
 
-    def _select(self, in_use: bool | None, after: str, tenant: str) -> list[Record]:
-        # The service looks for what is in use where components have not kept it for years, so nothing ever is.
+    def _select(self, in_use: bool | None, start_after: str, tenant: str) -> list[Record]:
+        # The real service reads usage from a field that components no longer have, so no configuration is ever in use.
         if in_use:
             return []
-        found = [self._actions.get(name) for name in self._table.names() if name > after]
-        return [record for record in found if not tenant or record.get("tenant_name", "") == tenant]
+        records = [self._actions.get(name) for name in self._table.names() if name > start_after]
+        return [record for record in records if not tenant or record.get("tenant_name", "") == tenant]
 
 
 def _in_v2(record: Record) -> Record:

@@ -1,4 +1,4 @@
-"""From the name of a branch to the commit at its top: the real service clones the repository; here the VCS is asked."""
+"""The commit at the top of a branch. The real service clones the repository; the emulator queries VCS."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.sources.vcs import Vcs, path_of, quoted
 
 _CLONE_FAILED, _CHECKOUT_FAILED, _NO_SUCH_OPTION = 128, 1, 129
-"""What git ends with."""
+"""Exit statuses of git."""
 
 
-class NoCommit(Exception):
-    """Why there is none, in the service's words."""
+class BranchError(Exception):
+    """The branch cannot be resolved to a commit; the message is the real service's."""
 
 
 class Branches:
@@ -20,25 +20,25 @@ class Branches:
         self._vcs = vcs
         self._sources = sources
 
-    def resolved(self, record: Record) -> Record:
-        """The same configuration, with the commits that its branches have now; raises ``NoCommit``."""
+    def resolve(self, record: Record) -> Record:
+        """The configuration with the current commits of its branches; raises ``BranchError``."""
         commits = [self._commit(part) for part in layers_and_inventory(record)]
-        layers = [_at(layer, commit) for layer, commit in zip(record["layers"], commits, strict=False)]
+        layers = [_with_commit(layer, commit) for layer, commit in zip(record["layers"], commits, strict=False)]
         changed = {**record, "layers": layers}
         if record.get("additional_inventory"):
-            changed["additional_inventory"] = _at(record["additional_inventory"], commits[-1])
+            changed["additional_inventory"] = _with_commit(record["additional_inventory"], commits[-1])
         return changed
 
     def _commit(self, part: Record) -> str | None:
-        """None where no branch is named."""
+        """The commit of a layer's branch; None when it names no branch."""
         if "branch" not in part:
             return None
         source = (self._sources.get(part["source"]) or {}) if "source" in part else None
         url = part.get("clone_url", "") if source is None else source.get("clone_url", "")
         authorization = self._authorization(source)
         if url.count("/") < 2:
-            raise NoCommit("list index out of range")
-        return self._top(url, part["branch"], authorization)
+            raise BranchError("list index out of range")
+        return self._branch_commit(url, part["branch"], authorization)
 
     def _authorization(self, source: Record | None) -> str:
         if source is None:
@@ -47,43 +47,43 @@ class Branches:
         secret = self._sources.secret(name)
         if secret is None:
             path = f"http://cray-vault.vault:8200/v1/secret/data/{name}"
-            raise NoCommit(f"Error loading Vault secret: None, on get {path}")
+            raise BranchError(f"Error loading Vault secret: None, on get {path}")
         return self._vcs.authorization(secret)
 
-    def _top(self, url: str, branch: str, authorization: str) -> str:
+    def _branch_commit(self, url: str, branch: str, authorization: str) -> str:
         path = path_of(url)
-        about = self._ask(path, authorization) if path else None
-        if path is None or about is None:
+        repository = self._ask(path, authorization) if path else None
+        if path is None or repository is None:
             raise _failure(["git", "clone", *url.split()], _CLONE_FAILED)
         if branch.startswith("-"):
             raise _failure(["git", "checkout", branch], _NO_SUCH_OPTION)
-        commit = self._look_up(path, branch or about.get("default_branch", ""), authorization)
+        commit = self._look_up(path, branch or repository.get("default_branch", ""), authorization)
         if commit is None:
             raise _failure(["git", "checkout", *branch.split()], _CHECKOUT_FAILED)
         return commit
 
     def _look_up(self, path: str, name: str, authorization: str) -> str | None:
-        """A branch, or what else ``git checkout`` takes: a tag, a commit."""
+        """The commit of a branch, tag or commit name; None when there is none."""
         for kind in ("branches", "tags", "git/commits"):
-            found = self._ask(f"{path}/{kind}/{quoted(name)}", authorization) if name else None
-            if found is not None:
-                commit = found.get("commit", {})
-                return str(commit.get("id") or commit.get("sha") or found.get("sha"))
+            reference = self._ask(f"{path}/{kind}/{quoted(name)}", authorization) if name else None
+            if reference is not None:
+                commit = reference.get("commit", {})
+                return str(commit.get("id") or commit.get("sha") or reference.get("sha"))
         return None
 
     def _ask(self, path: str, authorization: str) -> Record | None:
         reply = self._vcs.ask(path, authorization)
         if not reply.ok:
             return None
-        found: Record = reply.json()
-        return found
+        body: Record = reply.json()
+        return body
 
 
-def _at(part: Record, commit: str | None) -> Record:
+def _with_commit(part: Record, commit: str | None) -> Record:
     return part if commit is None else {**part, "commit": commit}
 
 
-def _failure(command: list[str], code: int) -> NoCommit:
-    return NoCommit(
+def _failure(command: list[str], code: int) -> BranchError:
+    return BranchError(
         f"Failed interacting with the specified clone_url: Command '{command}' returned non-zero exit status {code}."
     )

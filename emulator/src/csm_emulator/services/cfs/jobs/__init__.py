@@ -1,1 +1,1 @@
-"""What happens when a CFS session runs: the operator, its job, and what the containers of the job do."""
+"""Running CFS sessions: the operator, its jobs, and the containers of a job."""

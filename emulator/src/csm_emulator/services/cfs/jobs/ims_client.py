@@ -1,4 +1,4 @@
-"""What the job asks of IMS."""
+"""Requests of a job to IMS."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 
-class ImsSilent(Exception):
-    """IMS does not answer now; one tries again."""
+class ImsUnavailable(Exception):
+    """IMS does not answer now; the caller retries."""
 
 
-class ImsRefused(Exception):
-    """IMS says no, or does not know; the reason is in the words of ``requests``."""
+class ImsError(Exception):
+    """IMS answered with an error; the message is that of the Python library ``requests``."""
 
 
-class Ims:
+class ImsClient:
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
 
@@ -40,15 +40,15 @@ class Ims:
         return self._send("DELETE", f"/jobs/{job_id}").ok
 
     def _ask(self, method: str, path: str, body: Any = NO_BODY) -> Record:
-        """Raises ``ImsSilent`` and ``ImsRefused``."""
+        """Raises ``ImsUnavailable`` and ``ImsError``."""
         reply = self._send(method, path, body)
         if reply.status in (502, 503, 504):
-            raise ImsSilent
+            raise ImsUnavailable
         if not reply.ok:
             kind = "Client" if reply.status < 500 else "Server"
-            raise ImsRefused(f"{reply.status} {kind} Error for url: http://cray-ims:80{path}")
-        found: Record = reply.json()
-        return found
+            raise ImsError(f"{reply.status} {kind} Error for url: http://cray-ims:80{path}")
+        record: Record = reply.json()
+        return record
 
     def _send(self, method: str, path: str, body: Any = NO_BODY) -> Reply:
         return self._mesh.ask("ims", method, f"/v3{path}", body)

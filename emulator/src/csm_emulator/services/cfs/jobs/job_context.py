@@ -1,6 +1,6 @@
-"""What every container of a session's job works with: its record, its pod, and what comes next.
+"""What all containers of a session's job share: the run's record, its pod and its next steps.
 
-A record is plain data on a table and the next step is an entry of the agenda, so that a run goes on after a restart.
+A record is plain data in a table and the next step is an entry of the scheduler, so a run continues after a restart.
 """
 
 from __future__ import annotations
@@ -10,45 +10,45 @@ from typing import Any
 
 from csm_emulator.cluster.pods import RUNNING, Pod
 from csm_emulator.context import Context
-from csm_emulator.services.cfs.records import Book
+from csm_emulator.services.cfs.records import CfsRecords
 
 Run = dict[str, Any]
-"""``name`` of the session, ``job``, ``pod``, ``began``, ``ended``, ``code``, ``layers``, ``target``, and what the
-containers leave for one another."""
+"""The record of a session's run: ``name`` of the session, ``job``, ``pod``, ``began``, ``ended``, ``code``, ``layers``,
+``target``, and data that one container leaves for the next."""
 NAMESPACE = "services"
 _STEP = "cfs.run-goes-on"
 
 
-class Bench:
-    def __init__(self, context: Context, book: Book) -> None:
+class JobContext:
+    def __init__(self, context: Context, records: CfsRecords) -> None:
         self.context = context
-        self.book = book
+        self.records = records
         self._table = context.tables.open("cfs.runs")
-        self._of_pods = {run["pod"]: name for name, run in self._table.items()}
+        self._runs_by_pod = {run["pod"]: name for name, run in self._table.items()}
         self._steps: dict[str, Callable[..., None]] = {}
-        context.scheduler.answer(_STEP, self._goes_on)
+        context.scheduler.answer(_STEP, self._run_step)
 
-    def answer(self, step: str, action: Callable[..., None]) -> None:
-        """``action(run, *args)`` is what is done at this step."""
+    def on_step(self, step: str, action: Callable[..., None]) -> None:
+        """Register ``action(run, *args)`` as the handler of this step."""
         self._steps[step] = action
 
-    def next(self, run: Run, seconds: float, step: str, *args: Any) -> None:
+    def schedule(self, run: Run, seconds: float, step: str, *args: Any) -> None:
         self.context.scheduler.after(seconds, _STEP, run["name"], run["job"], step, *args)
 
-    def _goes_on(self, name: str, job: str, step: str, *args: Any) -> None:
-        """Unless the run is over, or another, by the time."""
+    def _run_step(self, name: str, job: str, step: str, *args: Any) -> None:
+        """Run the step, unless the run is over by now or the session has another job."""
         run = self.find(name)
         if run is None or run["job"] != job or run["ended"] is not None or run["lost"]:
             return
         self._steps[step](run, *args)
 
     def find(self, name: str) -> Run | None:
-        found: Run | None = self._table.get(name)
-        return found
+        run: Run | None = self._table.get(name)
+        return run
 
-    def of_pod(self, pod: Pod) -> Run | None:
-        """Whose pod it is."""
-        return self.find(self._of_pods.get(pod.name, "")) if pod.namespace == NAMESPACE else None
+    def run_of_pod(self, pod: Pod) -> Run | None:
+        """The run that the pod belongs to."""
+        return self.find(self._runs_by_pod.get(pod.name, "")) if pod.namespace == NAMESPACE else None
 
     def all(self) -> Iterator[Run]:
         return iter(self._table.values())
@@ -56,15 +56,15 @@ class Bench:
     def put(self, run: Run, **changes: Any) -> Run:
         changed = {**run, **changes}
         self._table[run["name"]] = changed
-        self._of_pods[run["pod"]] = run["name"]
+        self._runs_by_pod[run["pod"]] = run["name"]
         return changed
 
     def forget(self, run: Run) -> None:
         self._table.pop(run["name"], None)
-        self._of_pods.pop(run["pod"], None)
+        self._runs_by_pod.pop(run["pod"], None)
 
-    def chance(self, low: float, high: float, *about: object) -> float:
-        return self.context.random.between(low, high, "cfs.run", *about)
+    def random_seconds(self, low: float, high: float, *purpose: object) -> float:
+        return self.context.random.between(low, high, "cfs.run", *purpose)
 
     def begin(self, run: Run, *containers: str) -> None:
         for container in containers:
@@ -75,14 +75,14 @@ class Bench:
 
     def is_running(self, run: Run, container: str) -> bool:
         pod = self.context.cluster.pod(NAMESPACE, run["pod"])
-        found = pod.container(container) if pod else None
-        return found is not None and found.state == RUNNING
+        state = pod.container(container) if pod else None
+        return state is not None and state.state == RUNNING
 
     def say(self, run: Run, container: str, lines: Iterable[str | tuple[float, str]]) -> None:
         self.context.cluster.say(NAMESPACE, run["pod"], container, lines)
 
     def finish(self, run: Run, code: int) -> None:
-        """The last container has ended; the proxy beside them goes too."""
+        """End the run after its last container; the proxy container ends too."""
         pod = self.context.cluster.pod(NAMESPACE, run["pod"])
         for container in pod.containers if pod else ():
             if container.state == RUNNING:

@@ -1,4 +1,4 @@
-"""Lines as CFS's own programs log them."""
+"""Log lines in the format of CFS's programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VERSION = "1.29.0"
 
 
 def line(moment: float, logger: str, message: str, level: str = "INFO") -> tuple[float, str]:
-    """With its moment, for ``say``."""
+    """The time and text of a log line, for ``say``."""
     instant = datetime.fromtimestamp(moment, UTC)
     when = f"{instant:%Y-%m-%d %H:%M:%S},{instant.microsecond // 1000:03}"
     return moment, f"{when:<15} - {_PROCESS} - {_THREAD} - {level:<7} - {logger} - {message}"

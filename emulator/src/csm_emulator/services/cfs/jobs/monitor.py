@@ -1,64 +1,64 @@
-"""The operator looks at its jobs every half minute; what became of them shows in their sessions no sooner."""
+"""The operator checks its jobs every 30 s; the status of sessions changes only then."""
 
 from __future__ import annotations
 
 from csm_emulator.cluster.service_workloads import CFS_OPERATOR
-from csm_emulator.services.cfs.jobs.job_context import Bench, Run
+from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
 from csm_emulator.services.cfs.timestamps import start_time
 from csm_emulator.state.clock import next_beat
 
 INTERVAL = 30.0
-_LOOK = "cfs.operator-looks"
+_CHECK = "cfs.operator-looks"
 
 
-class Monitor:
-    """On the agenda only while there is a job to look at."""
+class JobMonitor:
+    """Updates sessions from their jobs; scheduled only while there are unfinished jobs."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._open = {run["name"] for run in bench.all() if run["seen"] != "complete"}
-        self._expected = bool(self._open)
-        bench.context.scheduler.answer(_LOOK, self._look)
+    def __init__(self, job_context: JobContext) -> None:
+        self._job_context = job_context
+        self._open = {run["name"] for run in job_context.all() if run["seen"] != "complete"}
+        self._scheduled = bool(self._open)
+        job_context.context.scheduler.answer(_CHECK, self._check)
 
     def add(self, run: Run) -> None:
         self._open.add(run["name"])
-        self._expect()
+        self._schedule()
 
-    def _expect(self) -> None:
-        if not self._expected:
-            self._bench.context.scheduler.at(next_beat(self._bench.context.clock.now(), INTERVAL), _LOOK)
-            self._expected = True
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._job_context.context.scheduler.at(next_beat(self._job_context.context.clock.now(), INTERVAL), _CHECK)
+            self._scheduled = True
 
-    def _look(self) -> None:
-        self._expected = False
-        if not self._bench.context.cluster.runs(CFS_OPERATOR):
-            self._expect()
+    def _check(self) -> None:
+        self._scheduled = False
+        if not self._job_context.context.cluster.runs(CFS_OPERATOR):
+            self._schedule()
             return
         for name in sorted(self._open):
-            run = self._bench.find(name)
+            run = self._job_context.find(name)
             if run is None or not self._is_of_session(run) or self._report(run):
                 self._open.discard(name)
         if self._open:
-            self._expect()
+            self._schedule()
 
     def _is_of_session(self, run: Run) -> bool:
-        """Whether its session is there, and not another of the same name."""
-        session = self._bench.book.session(run["name"])
+        """Whether the run's session still exists and is not another one of the same name."""
+        session = self._job_context.records.session(run["name"])
         return session is not None and session["status"]["session"].get("job") == run["job"]
 
     def _report(self, run: Run) -> bool:
-        """Whether it is over."""
-        change = self._bench.book.change_session
+        """Update the session; return whether the run is over."""
+        change = self._job_context.records.change_session
         if run["lost"]:
-            self._bench.put(run, seen="complete")
+            self._job_context.put(run, seen="complete")
             change(run["name"], status="complete", succeeded="unknown")
             return True
         if run["seen"] == "pending":
-            run = self._bench.put(run, seen="running")
+            run = self._job_context.put(run, seen="running")
             change(run["name"], status="running")
         if run["ended"] is None:
             return False
-        self._bench.put(run, seen="complete")
+        self._job_context.put(run, seen="complete")
         succeeded = "false" if run["code"] else "true"
         completion = start_time(run["ended"])
         change(run["name"], status="complete", succeeded=succeeded, completion_time=completion)

@@ -1,12 +1,12 @@
-"""The container ``teardown``, for images only: IMS packs what Ansible left, or throws it away."""
+"""The container ``teardown``, for images only: it tells IMS to save or discard the customised images."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from csm_emulator.services.cfs.jobs.ims_client import Ims, ImsRefused, ImsSilent
-from csm_emulator.services.cfs.jobs.job_context import Bench, Run
+from csm_emulator.services.cfs.jobs.ims_client import ImsClient, ImsError, ImsUnavailable
+from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
 from csm_emulator.services.cfs.jobs.log_lines import VERSION, line
 
 CONTAINER = "teardown"
@@ -14,21 +14,21 @@ POLL = 5.0
 _LOGGER = "cray.cfs.teardown"
 _SSHD = "sshd"
 _FOLDER = "/mnt/image/image-root/tmp"
-"""What ``/tmp`` of the jail is outside of it."""
-_LAYER = ("name", "clone_url", "commit", "playbook")
+"""The path of the jail's ``/tmp`` outside the jail."""
+_LAYER_FIELDS = ("name", "clone_url", "commit", "playbook")
 
 
-class Teardown:
-    def __init__(self, bench: Bench, ims: Ims) -> None:
-        self._bench = bench
+class TeardownContainer:
+    def __init__(self, job_context: JobContext, ims: ImsClient) -> None:
+        self._job_context = job_context
         self._ims = ims
-        bench.answer("teardown-waits", self._wait)
-        bench.answer("teardown", self._begin)
-        bench.answer("teardown-poll", self._poll)
+        job_context.on_step("teardown-waits", self._wait)
+        job_context.on_step("teardown", self._begin)
+        job_context.on_step("teardown-poll", self._poll)
 
     def _wait(self, run: Run) -> None:
-        """The container begins with the others, long before it has anything to do."""
-        self._bench.say(run, CONTAINER, ["Waiting for Sidecar", "Sidecar available"])
+        """The container starts with the others and waits for Ansible."""
+        self._job_context.say(run, CONTAINER, ["Waiting for Sidecar", "Sidecar available"])
         self._log(run, f"Starting CFS IMS Teardown version={VERSION}, namespace=services")
         self._log(run, "Waiting for `ansible` containers to finish.")
 
@@ -38,54 +38,56 @@ class Teardown:
             self._log(run, "[Errno 2] No such file or directory: '/inventory/image_to_job.yaml'", "ERROR")
             self._close(run, 1)
             return
-        for image, made in run["images"].items():
-            self._signal(run, image, made, code)
+        for image, image_job in run["images"].items():
+            self._signal(run, image, image_job, code)
         if code:
             self._close(run, code)
         else:
-            self._bench.next(run, POLL, "teardown-poll", self._bench.context.clock.now(), 0)
+            self._job_context.schedule(run, POLL, "teardown-poll", self._job_context.context.clock.now(), 0)
 
-    def _signal(self, run: Run, image: str, made: dict[str, Any], code: int) -> None:
-        """Touch the file that IMS waits for; it says what was done to the image."""
+    def _signal(self, run: Run, image: str, image_job: dict[str, Any], code: int) -> None:
+        """Write the signal file that IMS waits for; its content lists the layers and commands of the image."""
         flag = "failed" if code else "complete"
-        self._log(run, f"Calling IMS to finish job={made['job']} for cfsession={run['name']}")
-        self._log(run, f"Remotely touching {flag} file for {made['host']}:{made['port']}")
-        layers = [{key: layer[key] for key in _LAYER} for layer in (run["layers"][place] for place in run["applied"])]
-        told = json.dumps({"layers": layers, "commands": run["commands"]})
-        pod = self._pod(made)
+        self._log(run, f"Calling IMS to finish job={image_job['job']} for cfsession={run['name']}")
+        self._log(run, f"Remotely touching {flag} file for {image_job['host']}:{image_job['port']}")
+        layers = [
+            {key: layer[key] for key in _LAYER_FIELDS} for layer in (run["layers"][index] for index in run["applied"])
+        ]
+        content = json.dumps({"layers": layers, "commands": run["commands"]})
+        pod = self._pod(image_job)
         if pod is not None:
-            self._bench.context.cluster.touch("ims", pod, _SSHD, f"{_FOLDER}/{flag}", told)
+            self._job_context.context.cluster.touch("ims", pod, _SSHD, f"{_FOLDER}/{flag}", content)
         if code:
-            done = "Completed teardown of image customization after failed Ansible run for "
-            self._log(run, f"{done}image={image}, job={made['job']}")
+            message = "Completed teardown of image customization after failed Ansible run for "
+            self._log(run, f"{message}image={image}, job={image_job['job']}")
 
-    def _pod(self, made: dict[str, Any]) -> str | None:
-        pods = self._bench.context.cluster.pods("ims")
-        return next((pod.name for pod in pods if pod.labels.get("job-name") == made["pod"]), None)
+    def _pod(self, image_job: dict[str, Any]) -> str | None:
+        pods = self._job_context.context.cluster.pods("ims")
+        return next((pod.name for pod in pods if pod.labels.get("job-name") == image_job["pod"]), None)
 
     def _poll(self, run: Run, since: float, errors: int) -> None:
         waiting, wait = False, POLL
-        for image, made in run["images"].items():
-            if "ended" in made:
+        for image, image_job in run["images"].items():
+            if "ended" in image_job:
                 continue
             try:
-                job = self._ims.job(made["job"])
-            except (ImsSilent, ImsRefused) as error:
+                job = self._ims.job(image_job["job"])
+            except (ImsUnavailable, ImsError) as error:
                 self._log(run, f"Non-standard response from IMS: {error}", "WARNING")
                 errors, waiting = errors + 1, True
                 wait = float(errors * 2 + 1)
                 quiesce = f"Attempt {errors} will proceed after {int(wait)} second quiesce."
                 self._log(run, quiesce, "WARNING")
                 continue
-            run = self._look(run, image, job, since)
+            run = self._check_job(run, image, job, since)
             waiting |= "ended" not in run["images"][image]
         if waiting:
-            self._bench.next(run, wait, "teardown-poll", since, errors)
+            self._job_context.schedule(run, wait, "teardown-poll", since, errors)
         else:
-            self._close(run, int(any(made["ended"] == "error" for made in run["images"].values())))
+            self._close(run, int(any(image_job["ended"] == "error" for image_job in run["images"].values())))
 
-    def _look(self, run: Run, image: str, job: dict[str, Any], since: float) -> Run:
-        elapsed = int(self._bench.context.clock.now() - since)
+    def _check_job(self, run: Run, image: str, job: dict[str, Any], since: float) -> Run:
+        elapsed = int(self._job_context.context.clock.now() - since)
         waiting = f"Waiting for resultant image of job={job['id']}; IMS status={job['status']}; elapsed time={elapsed}s"
         self._log(run, waiting)
         if job["status"] == "error":
@@ -98,18 +100,18 @@ class Teardown:
             return run
         self._log(run, f"Resultant image={result} from customization of image={image}")
         self._log(run, f"Updating cfsession={run['name']} artifacts with image={image} result={result}")
-        self._bench.book.add_artifact(
+        self._job_context.records.add_artifact(
             run["name"], {"image_id": image, "result_id": result, "type": "ims_customized_image"}
         )
         return self._mark(run, image, "result")
 
     def _mark(self, run: Run, image: str, ended: str) -> Run:
-        made = {**run["images"][image], "ended": ended}
-        return self._bench.put(run, images={**run["images"], image: made})
+        image_job = {**run["images"][image], "ended": ended}
+        return self._job_context.put(run, images={**run["images"], image: image_job})
 
     def _close(self, run: Run, code: int) -> None:
-        self._bench.end(run, CONTAINER, code)
-        self._bench.finish(run, code)
+        self._job_context.end(run, CONTAINER, code)
+        self._job_context.finish(run, code)
 
     def _log(self, run: Run, message: str, level: str = "INFO") -> None:
-        self._bench.say(run, CONTAINER, [line(self._bench.context.clock.now(), _LOGGER, message, level)])
+        self._job_context.say(run, CONTAINER, [line(self._job_context.context.clock.now(), _LOGGER, message, level)])

@@ -1,1 +1,1 @@
-"""``/options``: settings of the whole service."""
+"""``/options``: options of the whole service."""

@@ -1,4 +1,4 @@
-"""What can be set for the whole service."""
+"""The options of the whole service."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ DEFAULTS: dict[str, Any] = {
     "logging_level": "INFO",
     "session_ttl": "7d",
 }
-"""Of the API, the batcher, the operator and the hardware sync, which each write theirs down when they start."""
-_LARGEST = 10**12
+"""Defaults of the API, the batcher, the operator and hardware sync, each of which writes its own at start."""
+_MAX_NUMBER = 10**12
 
 
 class Options:
@@ -41,8 +41,8 @@ class Options:
         return dict(self._all)
 
     def number(self, name: str) -> int:
-        """None is too large to count with, whatever was written."""
-        return min(int(self._all[name]), _LARGEST)
+        """The option as a number, at most ``_LARGEST``."""
+        return min(int(self._all[name]), _MAX_NUMBER)
 
     def text(self, name: str) -> str:
         return str(self._all[name])

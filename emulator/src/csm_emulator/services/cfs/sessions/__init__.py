@@ -1,1 +1,1 @@
-"""Sessions: one run of a configuration on some targets."""
+"""Sessions: each runs a configuration once on its targets."""

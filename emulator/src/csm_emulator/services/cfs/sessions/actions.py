@@ -1,4 +1,4 @@
-"""What can be done to sessions, in either version."""
+"""Operations on sessions, shared by both API versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from csm_emulator.state.clock import Clock
 
 
 class Runner(Protocol):
-    """Who hears of sessions, and runs them."""
+    """The component that runs sessions, and is notified of new and deleted ones."""
 
     def session_created(self, name: str) -> None: ...
 
@@ -34,21 +34,21 @@ class SessionActions:
     runner: Runner
 
     def get(self, name: str) -> Record:
-        found = self.table.get(name)
-        if found is None:
+        record = self.table.get(name)
+        if record is None:
             raise no_session(name)
-        return found
+        return record
 
-    def select(self, wanted: SessionFilter, after: str = "") -> list[Record]:
-        found = (self.get(name) for name in self.table.names() if name > after)
-        return [record for record in found if wanted.fits(record)]
+    def select(self, session_filter: SessionFilter, start_after: str = "") -> list[Record]:
+        records = (self.get(name) for name in self.table.names() if name > start_after)
+        return [record for record in records if session_filter.matches(record)]
 
-    def create(self, data: Record, may_be: Callable[[str], bool]) -> Record:
-        """``data`` in the words of version 3; ``may_be`` says which names are good without a configuration."""
+    def create(self, data: Record, is_allowed: Callable[[str], bool]) -> Record:
+        """Create a session from ``data`` in v3 format; ``may_be`` accepts names without a configuration."""
         name, configuration = data["name"], data["configuration_name"]
         if name in self.table:
             raise refuse(409, "Conflicting session name", f"A session with the name {name} already exists")
-        if configuration not in self.configurations and not may_be(configuration):
+        if configuration not in self.configurations and not is_allowed(configuration):
             raise refuse(400, "Invalid configuration", f"No configurations exist named {configuration}")
         check_target(data.get("target"))
         if data.get("ansible_passthrough"):
@@ -63,8 +63,8 @@ class SessionActions:
         self.table.delete(name)
         self.runner.session_deleted(name)
 
-    def delete_matching(self, wanted: SessionFilter) -> list[str]:
-        names = [record["name"] for record in self.select(wanted)]
+    def delete_matching(self, session_filter: SessionFilter) -> list[str]:
+        names = [record["name"] for record in self.select(session_filter)]
         for name in names:
             self.delete(name)
         return names

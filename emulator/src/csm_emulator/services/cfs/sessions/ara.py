@@ -1,11 +1,11 @@
-"""Links to ARA, where real sites look at what Ansible did."""
+"""Links to ARA, which shows results of Ansible at real sites."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _HOST = "ara.cmn.emulator.local"
-"""As the service writes it: without a scheme."""
+"""The real service writes links without a scheme."""
 
 
 def host_link(name: Any) -> str:

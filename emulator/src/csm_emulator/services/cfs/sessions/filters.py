@@ -1,4 +1,4 @@
-"""Which sessions are meant."""
+"""Filters of sessions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from csm_emulator.dialects.python_times import span, without_zone
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.filters import Tags, read_tags
 
 
-class NoAge(Exception):
-    """What is wrong with it, in Python's words."""
+class InvalidAge(Exception):
+    """The age is out of range; the message is Python's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SessionFilter:
     succeeded: str = ""
     tags: Tags = ()
 
-    def fits(self, record: Record) -> bool:
+    def matches(self, record: Record) -> bool:
         session = record["status"]["session"]
         if self.part_of_name not in record["name"]:
             return False
@@ -35,44 +35,44 @@ class SessionFilter:
         if self.succeeded and session.get("succeeded") != self.succeeded:
             return False
         tags = record.get("tags", {})
-        return self._fits_age(session) and all(tags.get(key) == value for key, value in self.tags)
+        return self._matches_age(session) and all(tags.get(key) == value for key, value in self.tags)
 
-    def _fits_age(self, session: Record) -> bool:
+    def _matches_age(self, session: Record) -> bool:
         if self.youngest is None and self.oldest is None:
             return True
-        start = begun(session)
+        start = start_of(session)
         if self.oldest and start < self.oldest:
             return False
         return not (self.youngest and start > self.youngest)
 
 
-def begun(session: Record) -> datetime:
-    """Raises ``Stumble`` where a PATCH has left no time."""
+def start_of(session: Record) -> datetime:
+    """The session's start; raises ``UncaughtError`` when a PATCH has replaced it with an invalid time."""
     try:
         return datetime.fromisoformat(session["start_time"]).replace(tzinfo=None)
     except (TypeError, ValueError) as error:
-        raise Stumble from error
+        raise UncaughtError from error
 
 
-def read_filter(said: Mapping[str, Any], now: float) -> SessionFilter:
-    """Raises ``Refused`` for tags, and then ``NoAge``."""
-    tags = read_tags(said.get("tags"))
-    # What is called only ``age`` is the old name of ``min_age``.
-    older_than = said.get("min_age") or said.get("age") or ""
+def read_filter(query: Mapping[str, Any], now: float) -> SessionFilter:
+    """The filter in query parameters; raises ``Refused`` for invalid tags, then ``InvalidAge``."""
+    tags = read_tags(query.get("tags"))
+    # ``age`` is the former name of ``min_age``.
+    older_than = query.get("min_age") or query.get("age") or ""
     return SessionFilter(
-        _before(older_than, now),
-        _before(said.get("max_age") or "", now),
-        said.get("status") or "",
-        said.get("name_contains") or "",
-        said.get("succeeded") or "",
+        _time_before(older_than, now),
+        _time_before(query.get("max_age") or "", now),
+        query.get("status") or "",
+        query.get("name_contains") or "",
+        query.get("succeeded") or "",
         tags,
     )
 
 
-def _before(age: str, now: float) -> datetime | None:
+def _time_before(age: str, now: float) -> datetime | None:
     if not age:
         return None
     try:
         return without_zone(now) - span(age)
     except OverflowError as error:
-        raise NoAge(str(error)) from error
+        raise InvalidAge(str(error)) from error

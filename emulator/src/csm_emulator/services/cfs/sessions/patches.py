@@ -1,4 +1,4 @@
-"""The body of a PATCH of a session, which HPE's file does not describe and the service looks at by itself."""
+"""The body of a PATCH of a session, which HPE's OpenAPI file does not describe and the service checks itself."""
 
 from __future__ import annotations
 
@@ -7,49 +7,51 @@ from typing import Any
 
 from csm_emulator.dialects.connexion import Refused, bad_request
 from csm_emulator.records import Json, Record
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.transport.call import Call
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _UNREADABLE = "400 Bad Request: The browser (or proxy) sent a request that this server could not understand."
 
 
 def read_patch(call: Call, translate: Callable[[Record], Record]) -> tuple[Record, list[Any]]:
-    """Fields of ``status.session``, and artifacts; raises ``Refused`` or ``Stumble``."""
+    """The fields of ``status.session`` and the artifacts; raises ``Refused`` or ``UncaughtError``."""
     data = _read(call)
     try:
-        strange = any(key != "status" for key in data)
+        has_other_fields = any(key != "status" for key in data)
     except TypeError as error:
         raise Refused(bad_request(str(error))) from error
-    if strange:
+    if has_other_fields:
         raise Refused(bad_request("Only status can be updated after session creation"))
     status = _dict(translate(_dict(data)).get("status", {}))
     artifacts = status.get("artifacts", [])
     if not isinstance(artifacts, list):
-        raise Stumble
+        raise UncaughtError
     return _dict(status.get("session", {})), artifacts
 
 
 def _read(call: Call) -> Json:
-    media = call.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
+    media_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json" and not (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    ):
         raise Refused(bad_request(_UNREADABLE))
     try:
         value = call.json()
     except (ValueError, RecursionError) as error:
         raise Refused(bad_request(_UNREADABLE)) from error
-    if _is_deep(value, _DEEPEST):
-        raise Stumble
+    if _is_deep(value, _MAX_DEPTH):
+        raise UncaughtError
     return value
 
 
-def _is_deep(value: Json, left: int) -> bool:
-    """Nobody else looks at what is in it, and what is too deep could not be written again."""
+def _is_deep(value: Json, levels: int) -> bool:
+    """Whether the value nests more than ``left`` levels, so that it could not be written as JSON again."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return left == 0 or any(_is_deep(each, left - 1) for each in inner)
+    return levels == 0 or any(_is_deep(item, levels - 1) for item in inner)
 
 
 def _dict(value: Json) -> Record:
     if not isinstance(value, dict):
-        raise Stumble
+        raise UncaughtError
     return value

@@ -1,4 +1,4 @@
-"""From the body of a POST to a session's record."""
+"""A new session's record from the body of a POST, and checks of that body."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from uuid import UUID
 
 from csm_emulator.dialects.connexion import Refused, bad_request
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.errors import refuse
 
 _TARGET = {"groups": ("name", "members"), "image_map": ("source_id", "result_name")}
 
 
 def new_session(data: Record, ansible_config: str, start_time: str) -> Record:
-    """``data`` in the words of version 3. What is not known yet is there, and null."""
+    """The record of a new session from ``data`` in v3 format; fields that are not known yet are null."""
     unknown = dict.fromkeys(("job", "ims_job", "completion_time"))
     status = {**unknown, "status": "pending", "succeeded": "none", "start_time": start_time}
     return {
@@ -36,16 +36,16 @@ def new_session(data: Record, ansible_config: str, start_time: str) -> Record:
     }
 
 
-def _target(said: Record) -> Record:
-    target: Record = {"definition": said.get("definition", "dynamic")}
+def _target(body: Record) -> Record:
+    target: Record = {"definition": body.get("definition", "dynamic")}
     for name, fields in _TARGET.items():
-        items = said.get(name)
+        items = body.get(name)
         target[name] = None if items is None else [{field: item[field] for field in fields} for item in items]
     return target
 
 
 def check_target(target: Record | None) -> None:
-    """Raises ``Refused``."""
+    """Check the target of a session; raises ``Refused``."""
     if not target:
         return
     definition, groups = target.get("definition", "dynamic"), target.get("groups")
@@ -60,9 +60,9 @@ def check_target(target: Record | None) -> None:
     members = [(group["name"], member) for group in groups for member in group["members"]]
     if any(member == "" for _, member in members):
         raise _bad("Group members must not be blank.")
-    strangers = [pair for pair in members if not _is_uuid(pair[1])]
-    if definition == "image" and strangers:
-        raise _bad(f"The following Image target group member(s) are not valid UUIDs: {strangers}.")
+    invalid_members = [pair for pair in members if not _is_uuid(pair[1])]
+    if definition == "image" and invalid_members:
+        raise _bad(f"The following Image target group member(s) are not valid UUIDs: {invalid_members}.")
 
 
 def _bad(detail: str) -> Refused:
@@ -78,24 +78,24 @@ def _is_uuid(text: str) -> bool:
 
 
 def check_passthrough(text: str) -> None:
-    """Raises ``Refused``; ``Stumble`` for quotes that do not end."""
+    """Check passthrough arguments; raises ``Refused``, or ``UncaughtError`` for an unclosed quote."""
     try:
         words = shlex.split(text, posix=False)
     except ValueError as error:
-        raise Stumble from error
+        raise UncaughtError from error
     try:
         _PASSTHROUGH.parse_args(words)
-    except _Unknown as error:
+    except _InvalidArguments as error:
         raise refuse(400, "Bad Request", f"Error validating ansible-passthrough: {error}") from error
 
 
-class _Unknown(Exception):
+class _InvalidArguments(Exception):
     pass
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise _Unknown(message)
+        raise _InvalidArguments(message)
 
 
 def _passthrough_parser() -> _Parser:

@@ -1,4 +1,4 @@
-"""All sessions, by name, and how their status moves."""
+"""All sessions by name, and the transitions of their status."""
 
 from __future__ import annotations
 
@@ -10,47 +10,49 @@ from csm_emulator.services.cfs.table import Table
 from csm_emulator.state.tables import RecordTables
 
 _ORDER = {"status": ["pending", "running", "complete"], "succeeded": ["none", "unknown", "false", "true"]}
-"""Several report on one session; whoever is late does not turn it back."""
+"""Order of values: several programs report on a session, and a late report does not set it back."""
 
 
 class Sessions(Table):
     def __init__(self, tables: RecordTables) -> None:
         super().__init__(tables.open("cfs.sessions"))
-        self.when_complete: Callable[[str], None] = _nobody
-        """Called with the name of a session that has just come to its end."""
+        self.when_complete: Callable[[str], None] = _ignore
+        """Called with the name of a session that has just completed."""
 
     def change(self, name: str, fields: Record, artifacts: list[Any]) -> Record:
-        """Lay a report over the status of a session that there is."""
-        before: Record = self._table[name]
-        status = before["status"]
-        session = {**status["session"], **_news(status["session"], fields)}
-        known = list(status["artifacts"])
-        known += [artifact for artifact in artifacts if not any(_says_all(each, artifact) for each in known)]
-        after = {**before, "status": {**status, "session": session, "artifacts": known}}
-        self._table[name] = after
+        """Merge a report into the status of an existing session."""
+        previous: Record = self._table[name]
+        status = previous["status"]
+        session = {**status["session"], **_new_values(status["session"], fields)}
+        all_artifacts = list(status["artifacts"])
+        all_artifacts += [
+            artifact for artifact in artifacts if not any(_contains(existing, artifact) for existing in all_artifacts)
+        ]
+        changed = {**previous, "status": {**status, "session": session, "artifacts": all_artifacts}}
+        self._table[name] = changed
         if session.get("status") == "complete" != status["session"].get("status"):
             self.when_complete(name)
-        return after
+        return changed
 
 
-def _news(session: Record, fields: Record) -> Record:
-    """Nothing is overwritten by what is empty."""
-    return {key: value for key, value in fields.items() if value and _goes_on(session, key, value)}
+def _new_values(session: Record, fields: Record) -> Record:
+    """The fields that change the session: empty values and earlier statuses are ignored."""
+    return {key: value for key, value in fields.items() if value and _is_progress(session, key, value)}
 
 
-def _goes_on(session: Record, key: str, value: Any) -> bool:
+def _is_progress(session: Record, key: str, value: Any) -> bool:
     order = _ORDER.get(key)
     if order is None:
         return True
-    before = session.get(key)
-    return value in order and order.index(value) > (order.index(before) if before in order else -1)
+    current = session.get(key)
+    return value in order and order.index(value) > (order.index(current) if current in order else -1)
 
 
-def _says_all(known: Any, artifact: Any) -> bool:
-    if not isinstance(known, dict) or not isinstance(artifact, dict):
-        return bool(known == artifact)
-    return all(known.get(key) == value for key, value in artifact.items())
+def _contains(existing: Any, artifact: Any) -> bool:
+    if not isinstance(existing, dict) or not isinstance(artifact, dict):
+        return bool(existing == artifact)
+    return all(existing.get(key) == value for key, value in artifact.items())
 
 
-def _nobody(name: str) -> None:
-    """Until somebody asks to be told."""
+def _ignore(name: str) -> None:
+    """The default before the cleanup sets ``when_complete``."""

@@ -1,1 +1,1 @@
-"""Sources: repositories with credentials of their own."""
+"""Sources: repositories with their own credentials."""

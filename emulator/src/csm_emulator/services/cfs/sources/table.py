@@ -1,4 +1,4 @@
-"""All sources, by name, and the credentials that the service keeps for them in Vault."""
+"""All sources by name, and their credentials in Vault."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Sources(Table):
         self._secrets = tables.open("cfs.secrets")
 
     def secret(self, name: str) -> Record | None:
-        """Username and password."""
-        found: Record | None = self._secrets.get(name)
-        return found
+        """Username and password; None when the secret does not exist."""
+        secret: Record | None = self._secrets.get(name)
+        return secret
 
-    def keep_secret(self, name: str, username: str, password: str) -> None:
+    def store_secret(self, name: str, username: str, password: str) -> None:
         self._secrets[name] = {"username": username, "password": password}
 
-    def forget_secret(self, name: str) -> None:
+    def delete_secret(self, name: str) -> None:
         self._secrets.pop(name, None)

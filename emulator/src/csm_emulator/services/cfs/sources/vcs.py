@@ -1,4 +1,4 @@
-"""VCS, as CFS asks it: which repository a clone_url means, and who asks for it."""
+"""Requests of CFS to VCS: the repository of a clone_url, and the credentials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import VCS_USER, vcs_password
 from csm_emulator.transport.call import Reply
 
-_OF_THIS_SITE = re.compile(r"https?://[^/]+/vcs/(?P<owner>[^/]+)/(?P<repo>[^/]+?)(\.git)?/?")
+_REPOSITORY_URL = re.compile(r"https?://[^/]+/vcs/(?P<owner>[^/]+)/(?P<repo>[^/]+?)(\.git)?/?")
 
 
 class Vcs:
@@ -20,19 +20,22 @@ class Vcs:
         self._own = {"username": VCS_USER, "password": vcs_password(context.random)}
 
     def authorization(self, secret: Mapping[str, str] | None = None) -> str:
-        """Of who has this username and password; CFS has its own."""
-        known = secret or self._own
-        return "Basic " + b64encode(f"{known['username']}:{known['password']}".encode(errors="replace")).decode()
+        """The Authorization header for a username and password; those of CFS by default."""
+        credentials = secret or self._own
+        return (
+            "Basic "
+            + b64encode(f"{credentials['username']}:{credentials['password']}".encode(errors="replace")).decode()
+        )
 
     def ask(self, path: str, authorization: str) -> Reply:
-        """A path below ``repos``, as ``path_of`` begins it."""
+        """GET a path below ``repos`` that begins with ``path_of``."""
         return self._mesh.ask("vcs", "GET", f"/api/v1/repos{path}", headers={"authorization": authorization})
 
 
 def path_of(clone_url: str) -> str | None:
-    """Of a repository of this site; None for every other."""
-    found = _OF_THIS_SITE.fullmatch(clone_url)
-    return f"/{quoted(found['owner'])}/{quoted(found['repo'])}" if found else None
+    """The path of a repository in this site's VCS; None for any other repository."""
+    match = _REPOSITORY_URL.fullmatch(clone_url)
+    return f"/{quoted(match['owner'])}/{quoted(match['repo'])}" if match else None
 
 
 def quoted(name: str) -> str:

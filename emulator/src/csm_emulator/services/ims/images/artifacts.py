@@ -1,4 +1,4 @@
-"""The files of images and recipes in S3, by the links that records and manifests hold."""
+"""The files of images and recipes in S3, addressed by the links in records and manifests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urlparse
 
 from csm_emulator.records import Json
-from csm_emulator.services.ims.responses import crashed
+from csm_emulator.services.ims.responses import internal_error
 from csm_emulator.transport.s3_client import S3, S3Unavailable
 from csm_emulator.transport.sigv4 import encoded_path
 
@@ -20,76 +20,76 @@ _DETERMINE = (
 
 
 class ArtifactMissing(Exception):
-    """S3 has no such object, or does not say."""
+    """S3 does not have the object, or does not answer."""
 
 
 class NotDeleted(Exception):
-    """What is to be undeleted does not lie where deleted things lie."""
+    """The object to restore is not under ``deleted/``."""
 
 
-class Bucket(S3):
-    """S3, and a copy inside of it, which keeps the kind and the notes of an object."""
+class S3WithMetadata(S3):
+    """S3 with object metadata, and with copies that keep content type and metadata."""
 
-    def note(self, bucket: str, key: str, name: str) -> str | None:
-        """What was noted with the object under this name; None when there is no such object."""
+    def metadata(self, bucket: str, key: str, name: str) -> str | None:
+        """The object's metadata value of this name, empty if unset; None when the object does not exist."""
         reply = self._ask("HEAD", bucket, key)
         if reply.status == 404:
             return None
         headers = {header.lower(): value for header, value in self._checked(reply).headers}
         return headers.get(f"x-amz-meta-{name}", "")
 
-    def upload(self, bucket: str, key: str, data: bytes, notes: Mapping[str, str]) -> str:
-        """The etag."""
-        headers = {f"x-amz-meta-{name}": value for name, value in notes.items() if value.isascii()}
+    def upload(self, bucket: str, key: str, data: bytes, metadata: Mapping[str, str]) -> str:
+        """Upload the object with metadata; return its etag."""
+        headers = {f"x-amz-meta-{name}": value for name, value in metadata.items() if value.isascii()}
         self._checked(self._ask("PUT", bucket, key, headers, data))
-        stored = self.head(bucket, key)
-        return stored["etag"] if stored else ""
+        head = self.head(bucket, key)
+        return head["etag"] if head else ""
 
     def copy(self, bucket: str, key: str, to: str) -> str:
         source = encoded_path(f"/{bucket}/{key}")
         self._checked(self._ask("PUT", bucket, to, {"x-amz-copy-source": source}))
-        copied = self.head(bucket, to)
-        return copied["etag"] if copied else ""
+        head = self.head(bucket, to)
+        return head["etag"] if head else ""
 
 
 class Artifacts:
-    def __init__(self, s3: Bucket) -> None:
+    def __init__(self, s3: S3WithMetadata) -> None:
         self.s3 = s3
 
     def validate(self, link: Json) -> str:
-        """The sum that was noted with the object. Raises ``ArtifactMissing``; another etag is not minded."""
-        bucket, key = place(link)
+        """The MD5 sum in the object's metadata; raises ``ArtifactMissing``. The link's etag is not compared."""
+        bucket, key = bucket_and_key(link)
         try:
-            noted = self.s3.note(bucket, key, "md5sum")
+            md5 = self.s3.metadata(bucket, key, "md5sum")
         except S3Unavailable:
-            noted = None
-        if noted is None:
+            md5 = None
+        if md5 is None:
             raise ArtifactMissing(f"The s3 artifact {link} cannot be validated. {_DETERMINE}")
-        return noted
+        return md5
 
     def read(self, link: Json) -> bytes | None:
         try:
-            return self.s3.get(*place(link))
+            return self.s3.get(*bucket_and_key(link))
         except S3Unavailable:
             return None
 
     def delete(self, link: Json) -> None:
-        """What cannot be deleted stays, and nobody is told."""
+        """Delete the object. Failures are ignored, as in the real service."""
         try:
             self.validate(link)
-            self.s3.delete(*place(link))
+            self.s3.delete(*bucket_and_key(link))
         except (ArtifactMissing, S3Unavailable):
             return
 
     def soft_delete(self, link: Json) -> dict[str, str] | None:
-        """Where it lies now; None when it could not be moved."""
+        """Move the object under ``deleted/``; return its new link, or None when the move failed."""
         self.validate(link)
-        bucket, key = place(link)
+        bucket, key = bucket_and_key(link)
         return self._move(bucket, key, f"{DELETED}/{key}")
 
     def undelete(self, link: Json) -> dict[str, str] | None:
         self.validate(link)
-        bucket, key = place(link)
+        bucket, key = bucket_and_key(link)
         if not key.startswith(DELETED):
             raise NotDeleted(link)
         return self._move(bucket, key, key[len(DELETED) :].lstrip("/"))
@@ -103,24 +103,24 @@ class Artifacts:
         return {"etag": etag, "path": f"s3://{bucket}/{to}", "type": "s3"}
 
 
-def place(link: Json) -> tuple[str, str]:
-    """Bucket and key. What the real one cannot take apart, it trips over."""
+def bucket_and_key(link: Json) -> tuple[str, str]:
+    """Bucket and key of a link; refuses with 500 where the real service fails to parse the link."""
     if not isinstance(link, dict) or not isinstance(link.get("path"), str) or not isinstance(link.get("type"), str):
-        raise crashed()
+        raise internal_error()
     if link["type"].lower() != "s3":
-        raise crashed()
+        raise internal_error()
     try:
-        found = urlparse(link["path"], allow_fragments=False)
+        parsed = urlparse(link["path"], allow_fragments=False)
         link["path"].encode()
     except ValueError:
-        raise crashed() from None
-    key = found.path.lstrip("/") + (f"?{found.query}" if found.query else "")
+        raise internal_error() from None
+    key = parsed.path.lstrip("/") + (f"?{parsed.query}" if parsed.query else "")
     # boto3 refuses such a bucket, and an empty key, before anything is sent.
-    if not _BUCKET.fullmatch(found.netloc) or not key:
-        raise crashed()
-    return found.netloc, key
+    if not _BUCKET.fullmatch(parsed.netloc) or not key:
+        raise internal_error()
+    return parsed.netloc, key
 
 
-def shown_link(link: Json) -> Json:
-    """As records show it."""
+def public_link(link: Json) -> Json:
+    """The link as the API returns it."""
     return {"path": link["path"], "etag": link.get("etag", ""), "type": link["type"]} if link else None

@@ -1,4 +1,4 @@
-"""How v3 deletes images, and what can be done with those that are."""
+"""Soft deletion of images in v3: delete, list, restore, and delete permanently."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from csm_emulator.records import Record
-from csm_emulator.services.ims.images.api import shown_image
+from csm_emulator.services.ims import schemas
+from csm_emulator.services.ims.images.api import public_image
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts
-from csm_emulator.services.ims.images.deletion import bring_back, delete_files, put_under_deleted
-from csm_emulator.services.ims.images.manifests import Unreadable
-from csm_emulator.services.ims.responses import body_of, crashed, done, found, problem, shown
-from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Tables, undeleted
+from csm_emulator.services.ims.images.deletion import delete_files, restore_files, soft_delete_files
+from csm_emulator.services.ims.images.manifests import UnreadableManifest
+from csm_emulator.services.ims.responses import find_record, internal_error, jsonify, no_content, problem, read_body
+from csm_emulator.services.ims.tables import Tables, without_deletion_date
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -39,41 +39,41 @@ class DeletedImages:
         )
 
     def _soft_delete(self, call: Call) -> Reply:
-        record = found(self._images, call)
-        self._put_away(record)
+        record = find_record(self._images, call)
+        self._move_to_deleted(record)
         del self._images[record["id"]]
-        return done()
+        return no_content()
 
     def _soft_delete_all(self, _: Call) -> Reply:
-        """The records go when all files are moved: what stops it on the way leaves both."""
+        """Records are deleted after all files are moved; a failure before that leaves images and copies."""
         records = list(self._images.values())
         for record in records:
-            self._put_away(record)
+            self._move_to_deleted(record)
         for record in records:
             del self._images[record["id"]]
-        return done()
+        return no_content()
 
-    def _put_away(self, record: Record) -> None:
+    def _move_to_deleted(self, record: Record) -> None:
         deleted = {**record, "deleted": self._tables.now()}
         if record["link"]:
             try:
-                with suppress(Unreadable, ArtifactMissing):
-                    deleted["link"] = put_under_deleted(self._artifacts, deleted)
+                with suppress(UnreadableManifest, ArtifactMissing):
+                    deleted["link"] = soft_delete_files(self._artifacts, deleted)
             except TypeError:
-                raise crashed() from None
+                raise internal_error() from None
         self._deleted[record["id"]] = deleted
 
     def _list(self, _: Call) -> Reply:
-        return shown([shown_image(record) for record in self._deleted.values()])
+        return jsonify([public_image(record) for record in self._deleted.values()])
 
     def _get(self, call: Call) -> Reply:
-        return shown(shown_image(found(self._deleted, call)))
+        return jsonify(public_image(find_record(self._deleted, call)))
 
     def _delete(self, call: Call) -> Reply:
-        record = found(self._deleted, call)
+        record = find_record(self._deleted, call)
         self._delete_files(record)
         del self._deleted[record["id"]]
-        return done()
+        return no_content()
 
     def _delete_all(self, _: Call) -> Reply:
         records = list(self._deleted.values())
@@ -81,40 +81,40 @@ class DeletedImages:
             self._delete_files(record)
         for record in records:
             del self._deleted[record["id"]]
-        return done()
+        return no_content()
 
     def _delete_files(self, record: Record) -> None:
         if not record["link"]:
             return
         try:
-            with suppress(Unreadable):
+            with suppress(UnreadableManifest):
                 delete_files(self._artifacts, record["link"])
         except (KeyError, TypeError):
             raise problem(422, _NO_SECTION) from None
 
     def _undelete(self, call: Call) -> Reply:
-        record = found(self._deleted, call)
-        forms.load(forms.DeletedPatch, body_of(call))
-        self._bring_back(record)
+        record = find_record(self._deleted, call)
+        schemas.load(schemas.DeletedPatch, read_body(call))
+        self._restore(record)
         del self._deleted[record["id"]]
-        return done()
+        return no_content()
 
     def _undelete_all(self, call: Call) -> Reply:
-        forms.load(forms.DeletedPatch, body_of(call))
+        schemas.load(schemas.DeletedPatch, read_body(call))
         records = list(self._deleted.values())
         for record in records:
-            self._bring_back(record)
+            self._restore(record)
         for record in records:
             del self._deleted[record["id"]]
-        return done()
+        return no_content()
 
-    def _bring_back(self, record: Record) -> None:
-        image = undeleted(record)
+    def _restore(self, record: Record) -> None:
+        image = without_deletion_date(record)
         if record["link"]:
             try:
-                image["link"] = bring_back(self._artifacts, record["link"])
-            except Unreadable as unreadable:
+                image["link"] = restore_files(self._artifacts, record["link"])
+            except UnreadableManifest as unreadable:
                 raise problem(422, str(unreadable)) from None
             except TypeError:
-                raise crashed() from None
+                raise internal_error() from None
         self._images[record["id"]] = image

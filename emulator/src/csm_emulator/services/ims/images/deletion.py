@@ -1,4 +1,4 @@
-"""What deleting an image does to its files: they go, or they are put under ``deleted/`` and come back from there."""
+"""The files of a deleted image: permanent deletion, or a move under ``deleted/`` and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from csm_emulator.dialects.connexion import Refused
 from csm_emulator.records import Json, Record
 from csm_emulator.seed_data.buckets import BOOT_IMAGES
 from csm_emulator.services.ims.images.artifacts import DELETED, ArtifactMissing, Artifacts, NotDeleted
-from csm_emulator.services.ims.images.manifests import VERSION, entries, linked, read_manifest
+from csm_emulator.services.ims.images.manifests import VERSION, entries, entries_with_link, read_manifest
 from csm_emulator.services.ims.responses import problem
 from csm_emulator.transport.s3_client import S3Unavailable
 
@@ -17,16 +17,16 @@ MANIFEST = "application/vnd.cray.image.manifest"
 
 
 def delete_files(artifacts: Artifacts, link: Json) -> None:
-    """For good. Raises ``Unreadable``, and ``KeyError`` or ``TypeError`` for a manifest without a list."""
-    for entry in linked(read_manifest(artifacts, link)):
+    """Delete the files. Raises ``UnreadableManifest``; ``KeyError`` or ``TypeError`` if the manifest has no list."""
+    for entry in entries_with_link(read_manifest(artifacts, link)):
         with suppress(Refused):
             artifacts.delete(entry["link"])
     artifacts.delete(link)
 
 
-def put_under_deleted(artifacts: Artifacts, image: Record) -> Json:
-    """The link to a manifest of what was moved. Raises ``Unreadable`` and ``ArtifactMissing``."""
-    moved = _move_away(artifacts, image["link"])
+def soft_delete_files(artifacts: Artifacts, image: Record) -> Json:
+    """Move the files; return the link to a manifest of them. Raises ``UnreadableManifest`` and ``ArtifactMissing``."""
+    moved = _move_files(artifacts, image["link"])
     manifest = {"version": VERSION, "created": image["deleted"][:19].replace("T", " "), "artifacts": moved}
     key = f"{DELETED}/{image['id']}/deleted_manifest.json"
     with suppress(S3Unavailable):
@@ -34,7 +34,7 @@ def put_under_deleted(artifacts: Artifacts, image: Record) -> Json:
     return {"path": f"s3://{BOOT_IMAGES}/{key}", "type": image["link"]["type"]}
 
 
-def _move_away(artifacts: Artifacts, link: Json) -> list[Record] | None:
+def _move_files(artifacts: Artifacts, link: Json) -> list[Record] | None:
     try:
         manifest = read_manifest(artifacts, link)
     except Refused as refusal:
@@ -44,33 +44,33 @@ def _move_away(artifacts: Artifacts, link: Json) -> list[Record] | None:
     moved: list[Record] = []
     with suppress(KeyError):
         entries(manifest)
-        for entry in linked(manifest):
-            # An entry without a sum is moved, and then not named: it does not come back.
+        for entry in entries_with_link(manifest):
+            # An entry without an MD5 sum is moved but not listed, so it is not restored later.
             with suppress(ArtifactMissing, Refused, KeyError):
-                found = artifacts.soft_delete(entry["link"])
-                if found:
-                    moved.append({"type": entry["type"], "md5": entry["md5"], "link": found})
-    if own := artifacts.soft_delete(link):
-        moved.append({"type": MANIFEST, "link": own})
+                new_link = artifacts.soft_delete(entry["link"])
+                if new_link:
+                    moved.append({"type": entry["type"], "md5": entry["md5"], "link": new_link})
+    if manifest_link := artifacts.soft_delete(link):
+        moved.append({"type": MANIFEST, "link": manifest_link})
     return moved
 
 
-def bring_back(artifacts: Artifacts, link: Json) -> Json:
-    """The link to the image's own manifest. Raises ``Unreadable``."""
+def restore_files(artifacts: Artifacts, link: Json) -> Json:
+    """Move the files back; return the link to the image's own manifest. Raises ``UnreadableManifest``."""
     manifest = read_manifest(artifacts, link)
     try:
-        found = linked(manifest)
+        linked_entries = entries_with_link(manifest)
     except KeyError:
         raise problem(
             422,
             "The image's manifest.json is malformed. The manifest does not contain an artifacts section.",
         ) from None
     original = link
-    for entry in found:
+    for entry in linked_entries:
         with suppress(ArtifactMissing, NotDeleted, Refused, KeyError):
-            back = artifacts.undelete(entry["link"])
+            restored_link = artifacts.undelete(entry["link"])
             if entry["type"] == MANIFEST:
-                original = back
+                original = restored_link
     if original != link:
         artifacts.delete(link)
     return original

@@ -8,24 +8,24 @@ from collections.abc import Iterable, Mapping
 from csm_emulator.dialects.connexion import Refused
 from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts
-from csm_emulator.services.ims.responses import crashed, problem
+from csm_emulator.services.ims.responses import internal_error, problem
 
 ROOTFS = "application/vnd.cray.image.rootfs.squashfs"
 VERSION = "1.0"
-_LARGEST = 1 << 20
+_MAX_SIZE = 1 << 20
 _MALFORMED = "The image's manifest.json is malformed. "
 _RERUN = (
     "Determine the specific information that is missing or invalid and then re-run the request with valid information."
 )
 
 
-class Unreadable(Exception):
-    """It is not there, or no JSON."""
+class UnreadableManifest(Exception):
+    """The manifest is missing or is not JSON."""
 
 
 def read_manifest(artifacts: Artifacts, link: Json) -> Json:
     data = artifacts.read(link)
-    if data is not None and len(data) >= _LARGEST:
+    if data is not None and len(data) >= _MAX_SIZE:
         raise problem(
             400,
             f"Image manifest file is larger than the expected maximum size for the s3 artifact {link}. "
@@ -36,46 +36,46 @@ def read_manifest(artifacts: Artifacts, link: Json) -> Json:
     except UnicodeDecodeError:
         text = None
     if text is None:
-        raise Unreadable(_told("Unable to read manifest file", link))
+        raise UnreadableManifest(_unreadable_message("Unable to read manifest file", link))
     try:
         return json.loads(text)
     except ValueError:
-        raise Unreadable(_told("Manifest file is not valid Json", link)) from None
+        raise UnreadableManifest(_unreadable_message("Manifest file is not valid Json", link)) from None
     except RecursionError:
-        raise crashed() from None
+        raise internal_error() from None
 
 
-def _told(what: str, link: Json) -> str:
+def _unreadable_message(what: str, link: Json) -> str:
     return f"{what} for the s3 artifact {link}. Please {_RERUN[0].lower()}{_RERUN[1:]}"
 
 
 def entries(manifest: Json) -> list[Json]:
-    """The artifacts; raises ``KeyError`` when there are none, ``TypeError`` when it is no list."""
-    found = manifest["artifacts"]
-    if not isinstance(found, list):
+    """The list of artifacts; raises ``KeyError`` when it is missing, ``TypeError`` when it is not a list."""
+    artifacts = manifest["artifacts"]
+    if not isinstance(artifacts, list):
         raise TypeError
-    return found
+    return artifacts
 
 
-def linked(manifest: Json) -> list[Record]:
-    """Those that have a link."""
+def entries_with_link(manifest: Json) -> list[Record]:
+    """The entries that have a link."""
     return [entry for entry in entries(manifest) if isinstance(entry, dict) and entry.get("link")]
 
 
-def rootfs_of(artifacts: Iterable[Json]) -> list[Record]:
-    """Raises ``KeyError`` for an artifact without a type, ``TypeError`` for what is none."""
-    found = []
+def rootfs_entries(artifacts: Iterable[Json]) -> list[Record]:
+    """The entries of root file systems. Raises ``KeyError`` or ``TypeError`` for an entry without a type."""
+    matches = []
     for artifact in artifacts:
         kind = artifact["type"]
         if not isinstance(kind, str):
-            raise crashed()
+            raise internal_error()
         if kind.startswith(ROOTFS):
-            found.append(artifact)
-    return found
+            matches.append(artifact)
+    return matches
 
 
 def check_image_link(artifacts: Artifacts, link: Json, images: Iterable[Record]) -> None:
-    """Whether an image may have this link; raises ``Unreadable`` too."""
+    """Check that an image may have this link; raises ``Refused`` and ``UnreadableManifest``."""
     _check_unique(link, images)
     try:
         artifacts.validate(link)
@@ -85,7 +85,7 @@ def check_image_link(artifacts: Artifacts, link: Json, images: Iterable[Record])
     if not manifest:
         return
     if not isinstance(manifest, dict):
-        raise crashed()
+        raise internal_error()
     if "version" not in manifest:
         raise problem(422, "The image's manifest.json does not contain a version field.")
     if manifest["version"] != VERSION:
@@ -115,12 +115,12 @@ def _check_entries(artifacts: Artifacts, manifest: Record, link: Json) -> None:
     for artifact in manifest["artifacts"]:
         _check_entry(artifacts, artifact)
     try:
-        found = rootfs_of(manifest["artifacts"])
+        file_systems = rootfs_entries(manifest["artifacts"])
     except KeyError:
         raise _malformed("An artifact does not have a type field") from None
-    if not found:
+    if not file_systems:
         raise _unusable(f"IMS {link}", "does not include any rootfs artifacts")
-    if len(found) > 1:
+    if len(file_systems) > 1:
         raise _unusable(str(link), "includes multiple rootfs artifacts")
 
 
@@ -131,7 +131,7 @@ def _check_entry(artifacts: Artifacts, artifact: Json) -> None:
         raise _malformed("An artifact does not have a link value")
     link = artifact["link"]
     if not isinstance(link, dict):
-        raise crashed()
+        raise internal_error()
     if "type" not in link:
         raise _malformed("An artifact does not have a link type field")
     if link["type"] != "s3":
@@ -148,12 +148,12 @@ def _malformed(what: str) -> Refused:
     return problem(422, _MALFORMED + what)
 
 
-def _unusable(whose: str, what: str) -> Refused:
-    return problem(400, f"Error reading the manifest.json for {whose}. The manifest {what}. {_RERUN}")
+def _unusable(subject: str, problem_text: str) -> Refused:
+    return problem(400, f"Error reading the manifest.json for {subject}. The manifest {problem_text}. {_RERUN}")
 
 
 def find_rootfs(manifest: Json, image_id: str) -> Record:
-    """The one file that a job goes out from."""
+    """The image's only root file system, which a job starts from."""
     corrupt = problem(
         400,
         f"The manifest.json file is corrupt or invalid for IMS image_id={image_id}. Could not determine the manifest "
@@ -162,17 +162,17 @@ def find_rootfs(manifest: Json, image_id: str) -> Record:
     if not isinstance(manifest, dict) or manifest.get("version") != VERSION:
         raise corrupt
     try:
-        found = rootfs_of(entries(manifest))
+        file_systems = rootfs_entries(entries(manifest))
     except (KeyError, TypeError):
         raise corrupt from None
-    if not found:
+    if not file_systems:
         raise _unusable(f"IMS image_id={image_id}", "does not include any rootfs artifacts")
-    if len(found) > 1:
+    if len(file_systems) > 1:
         raise _unusable(f"IMS image_id={image_id}", "includes multiple rootfs artifacts")
-    if not found[0].get("link"):
+    if not file_systems[0].get("link"):
         raise problem(
             400,
             f"The rootfs referenced in the manifest.json for ims_image_id={image_id} does not have a artifact link. "
             f"Please {_RERUN[0].lower()}{_RERUN[1:]}",
         )
-    return found[0]
+    return file_systems[0]

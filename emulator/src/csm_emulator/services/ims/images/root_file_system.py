@@ -1,4 +1,4 @@
-"""What is seen of an image while somebody works in it: the folders of a root file system, and a few files."""
+"""The files that a user sees in an image during customisation: the folders of a root file system and a few files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ID_LIKE="suse"
 
 
 def image_root(arch: str) -> Mapping[str, str]:
-    """Texts by path; a kernel is there by its name, and empty."""
+    """File contents by path; kernel and initrd are empty files."""
     release = RELEASES[arch]
     files = {f"{ROOT}/{folder}/{MARK}": "" for folder in _FOLDERS}
     return {

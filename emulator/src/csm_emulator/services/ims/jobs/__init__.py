@@ -1,1 +1,1 @@
-"""Jobs that create an image from a recipe, or customise one."""
+"""Jobs that create an image from a recipe or customise an image."""

@@ -1,64 +1,64 @@
-"""A customisation: the image is laid out, somebody works in it over ssh, and says when it is done."""
+"""A customisation: the image is unpacked, a user works in it over ssh and signals the end with a file."""
 
 from __future__ import annotations
 
 import json
 
 from csm_emulator.seed_data.images import ROOTFS
-from csm_emulator.services.ims.images.layers import told_by, with_record
-from csm_emulator.services.ims.jobs import download as fetching
-from csm_emulator.services.ims.jobs.pod import NAMESPACE, Run
+from csm_emulator.services.ims.images.job_records import parse_signal, with_record
+from csm_emulator.services.ims.jobs import download
+from csm_emulator.services.ims.jobs.job_pod import NAMESPACE, JobPod
 from csm_emulator.services.ims.jobs.upload import package
 
 PREPARE, SIDECAR, SHELL = "prepare", "buildenv-sidecar", "sshd"
 COMPLETE, FAILED = "complete", "failed"
 FOLDERS = ("/mnt/image", "/mnt/image/image-root/tmp")
-"""Where the end is signalled; the second is /tmp of those who are held in a jail."""
-LOOKS = 5.0
-"""Seconds between two looks for the signal."""
+"""Folders of the file that signals the end; the second is ``/tmp`` of users in a jail."""
+CHECK_INTERVAL = 5.0
+"""Seconds between two checks for the signal file."""
 
 
-def fetch(run: Run, tries: int) -> None:
-    if not tries and not fetching.begin(run, PREPARE, "image"):
+def fetch(pod: JobPod, tries: int) -> None:
+    if not tries and not download.begin(pod, PREPARE, "image"):
         return
-    data = fetching.download(run, PREPARE, "fetch", tries)
+    data = download.download_file(pod, PREPARE, "fetch", tries)
     if data is None:
         return
-    run.save_file(ROOTFS, data)
-    fetching.fetch_others(run)
-    if run["remote"]:
-        fetching.log(run, PREPARE, "Deleting signal files", "Skipping image unsquash")
-        run.say(PREPARE, f"Configuring remote job on host: {run['remote']}")
+    pod.save_file(ROOTFS, data)
+    download.download_other_files(pod)
+    if pod["remote"]:
+        download.log(pod, PREPARE, "Deleting signal files", "Skipping image unsquash")
+        pod.say(PREPARE, f"Configuring remote job on host: {pod['remote']}")
     else:
-        fetching.log(run, PREPARE, "Deleting signal files", "Uncompressing image into /mnt/image")
-    run.go("unpacked", run.chance(20, 90, "unpack"))
+        download.log(pod, PREPARE, "Deleting signal files", "Uncompressing image into /mnt/image")
+    pod.schedule_step("unpacked", pod.random_seconds(20, 90, "unpack"))
 
 
-def unpacked(run: Run, _: int) -> None:
-    if not run["remote"]:
-        fetching.log(run, PREPARE, "Deleting compressed image /mnt/image/image.sqsh")
-    fetching.log(run, PREPARE, "Done")
-    run.end(PREPARE)
-    run.begin(SIDECAR, SHELL)
-    run.say(
+def unpacked(pod: JobPod, _: int) -> None:
+    if not pod["remote"]:
+        download.log(pod, PREPARE, "Deleting compressed image /mnt/image/image.sqsh")
+    download.log(pod, PREPARE, "Done")
+    pod.end(PREPARE)
+    pod.begin(SIDECAR, SHELL)
+    pod.say(
         SIDECAR, "Copying SMS CA Public Certificate to target image root", "Running user shell for customize action"
     )
-    run.say(SIDECAR, "IMS SSH shell environment is ready.", *_howto(run), "")
-    run.say(SHELL, "Running user shell for customize action", "Waiting for /mnt/image/ready flag")
-    run.go("ready", LOOKS)
+    pod.say(SIDECAR, "IMS SSH shell environment is ready.", *_instructions(pod), "")
+    pod.say(SHELL, "Running user shell for customize action", "Waiting for /mnt/image/ready flag")
+    pod.schedule_step("ready", CHECK_INTERVAL)
 
 
-def ready(run: Run, _: int) -> None:
-    run.tell_or_warn(SIDECAR, "waiting_on_user")
-    run.say(SIDECAR, "Waiting for SSH container to set /mnt/image/exiting flag")
-    dkms = "True" if run["dkms"] else "False"
-    run.say(SHELL, f"JOB_ENABLE_DKMS: {dkms}", f"is_dkms={dkms.lower()}", *_mounts(run))
-    run.say(SHELL, f"Checking build architecture: {run['arch']}", *_howto(run))
-    run.keep(next="user", since=run.context.clock.now())
+def ready(pod: JobPod, _: int) -> None:
+    pod.report_status_or_warn(SIDECAR, "waiting_on_user")
+    pod.say(SIDECAR, "Waiting for SSH container to set /mnt/image/exiting flag")
+    dkms = "True" if pod["dkms"] else "False"
+    pod.say(SHELL, f"JOB_ENABLE_DKMS: {dkms}", f"is_dkms={dkms.lower()}", *_mounts(pod))
+    pod.say(SHELL, f"Checking build architecture: {pod['arch']}", *_instructions(pod))
+    pod.update(next="user", since=pod.context.clock.now())
 
 
-def _howto(run: Run) -> tuple[str, ...]:
-    folder = FOLDERS[1] if run["jail"] and not run["remote"] else FOLDERS[0]
+def _instructions(pod: JobPod) -> tuple[str, ...]:
+    folder = FOLDERS[1] if pod["jail"] and not pod["remote"] else FOLDERS[0]
     return (
         f'To mark this shell as successful, touch the file "{folder}/{COMPLETE}".',
         f'To mark this shell as failed, touch the file "{folder}/{FAILED}".',
@@ -66,60 +66,60 @@ def _howto(run: Run) -> tuple[str, ...]:
     )
 
 
-def _mounts(run: Run) -> tuple[str, ...]:
-    if not run["dkms"]:
+def _mounts(pod: JobPod) -> tuple[str, ...]:
+    if not pod["dkms"]:
         return ("DKMS not enabled",)
-    if run["remote"]:
+    if pod["remote"]:
         return (" dkms mounts not set in sshd pod for remote jobs",)
     return ("Mounted /sys", "Mounted /proc", "Mounted /dev")
 
 
-def signalled(run: Run, path: str) -> None:
-    """Somebody wrote the file that ends it; both containers look now and then."""
-    if run["next"] != "user" or path.rpartition("/")[0] not in FOLDERS:
+def signalled(pod: JobPod, path: str) -> None:
+    """The user created the signal file; both containers notice it at their next check."""
+    if pod["next"] != "user" or path.rpartition("/")[0] not in FOLDERS:
         return
-    since, now = run["since"], run.context.clock.now()
-    look = since + LOOKS * (int((now - since) // LOOKS) + 2)
-    run.keep(signal=path)
-    run.go("left", look - now)
+    since, now = pod["since"], pod.context.clock.now()
+    check = since + CHECK_INTERVAL * (int((now - since) // CHECK_INTERVAL) + 2)
+    pod.update(signal=path)
+    pod.schedule_step("left", check - now)
 
 
-def left(run: Run, _: int) -> None:
-    path = run["signal"]
-    told = [text for one in (SHELL, SIDECAR, PREPARE) if (text := _read(run, one, path)) is not None]
-    layers, commands = told_by(told[0] if told else "")
-    run.say(SHELL, *(_shown(command) for command in commands))
-    well = path.endswith(COMPLETE)
-    word = "successful" if well else "failed"
-    run.say(SHELL, f"{path} exists; Shell was marked {word}.", *([f"Removing {path}"] if well else []))
-    run.say(SHELL, "Exiting ssh environment", "Touching /mnt/image/exiting flag")
-    run.end(SHELL)
-    run.say(SIDECAR, "SSH Shell is exiting; tearing down build environment", "Removing /mnt/image/exiting")
-    if not well:
-        run.say(SIDECAR, "Customization of image root marked as failed. A new IMS image will not be created.")
-        run.tell_or_warn(SIDECAR, "error")
-        run.end(SIDECAR)
-        run.finish()
+def shell_exited(pod: JobPod, _: int) -> None:
+    path = pod["signal"]
+    contents = [text for container in (SHELL, SIDECAR, PREPARE) if (text := _read(pod, container, path)) is not None]
+    layers, commands = parse_signal(contents[0] if contents else "")
+    pod.say(SHELL, *(_command_line(command) for command in commands))
+    succeeded = path.endswith(COMPLETE)
+    word = "successful" if succeeded else "failed"
+    pod.say(SHELL, f"{path} exists; Shell was marked {word}.", *([f"Removing {path}"] if succeeded else []))
+    pod.say(SHELL, "Exiting ssh environment", "Touching /mnt/image/exiting flag")
+    pod.end(SHELL)
+    pod.say(SIDECAR, "SSH Shell is exiting; tearing down build environment", "Removing /mnt/image/exiting")
+    if not succeeded:
+        pod.say(SIDECAR, "Customization of image root marked as failed. A new IMS image will not be created.")
+        pod.report_status_or_warn(SIDECAR, "error")
+        pod.end(SIDECAR)
+        pod.finish()
         return
-    record = {"job": "customize", "parent": run["source"], "layers": layers, "commands": commands}
-    run.save_file(ROOTFS, with_record(run.file(ROOTFS) or b"", record))
-    package(run, "/mnt/image/image-root")
+    record = {"job": "customize", "parent": pod["source"], "layers": layers, "commands": commands}
+    pod.save_file(ROOTFS, with_record(pod.file(ROOTFS) or b"", record))
+    package(pod, "/mnt/image/image-root")
 
 
-def _read(run: Run, container: str, path: str) -> str | None:
-    return run.context.cluster.read(NAMESPACE, run["pod"], container, path)
+def _read(pod: JobPod, container: str, path: str) -> str | None:
+    return pod.context.cluster.read(NAMESPACE, pod["pod"], container, path)
 
 
-def _shown(command: object) -> str:
+def _command_line(command: object) -> str:
     return f"+ {command if isinstance(command, str) else json.dumps(command)}"
 
 
-def lost(run: Run, _: int) -> None:
-    """The node that the image was laid out on is gone: a minute of heartbeats without an answer."""
+def node_lost(pod: JobPod, _: int) -> None:
+    """The remote build node stopped: its heartbeats have failed for one minute."""
     for count in range(1, 13):
-        run.say(SHELL, f"Remote container heartbeat failed - error count: {count}")
-    run.say(SHELL, "Remote job is no longer accessible after 12 consecutive errors - exiting wait loop")
-    run.say(SHELL, "/mnt/image/failed exists; Shell was marked failed.", "Exiting ssh environment")
-    run.end(SHELL, 1)
-    run.say(SIDECAR, "SSH Shell is exiting; tearing down build environment")
-    run.fail(SIDECAR, "Customization of image root marked as failed. A new IMS image will not be created.")
+        pod.say(SHELL, f"Remote container heartbeat failed - error count: {count}")
+    pod.say(SHELL, "Remote job is no longer accessible after 12 consecutive errors - exiting wait loop")
+    pod.say(SHELL, "/mnt/image/failed exists; Shell was marked failed.", "Exiting ssh environment")
+    pod.end(SHELL, 1)
+    pod.say(SIDECAR, "SSH Shell is exiting; tearing down build environment")
+    pod.fail(SIDECAR, "Customization of image root marked as failed. A new IMS image will not be created.")

@@ -1,11 +1,11 @@
-"""The first container of a job's pod: it downloads what the job goes out from."""
+"""The first container of a job's pod: it downloads the recipe or the image."""
 
 from __future__ import annotations
 
 from csm_emulator.records import Json
 from csm_emulator.seed_data.buckets import etag
-from csm_emulator.services.ims.images.artifacts import place
-from csm_emulator.services.ims.jobs.pod import Run
+from csm_emulator.services.ims.images.artifacts import bucket_and_key
+from csm_emulator.services.ims.jobs.job_pod import JobPod
 from csm_emulator.transport.s3_client import HOST, S3Unavailable
 
 _TRIES = 20
@@ -15,14 +15,14 @@ _WARNING = "WARNING:/scripts/fetch.py:"
 _ERROR = "ERROR:/scripts/fetch.py:"
 
 
-def begin(run: Run, container: str, what: str) -> bool:
-    """Whether the job may go on: a status that cannot be set ends it here."""
-    run.begin(container)
-    run.say(container, f"{_LOG}IMS_JOB_ID={run.job_id}", f"{_LOG}Setting job status to 'fetching_{what}'.")
-    if run.tell(f"fetching_{what}"):
-        run.say(container, f"{_LOG}Fetching {what} {url(run['link'])}", f"{_LOG}Saving file as '{_FILES[what]}'")
+def begin(pod: JobPod, container: str, what: str) -> bool:
+    """Start the container; return False when the job ended because its status could not be set."""
+    pod.begin(container)
+    pod.say(container, f"{_LOG}IMS_JOB_ID={pod.job_id}", f"{_LOG}Setting job status to 'fetching_{what}'.")
+    if pod.report_status(f"fetching_{what}"):
+        pod.say(container, f"{_LOG}Fetching {what} {url(pod['link'])}", f"{_LOG}Saving file as '{_FILES[what]}'")
         return True
-    run.fail(container, f"{_ERROR}Error unhandled exception while fetching {_UNHANDLED[what]}.")
+    pod.fail(container, f"{_ERROR}Error unhandled exception while fetching {_UNHANDLED[what]}.")
     return False
 
 
@@ -30,51 +30,51 @@ _FILES = {"image": "/mnt/image/image.sqsh", "recipe": "/tmp/recipe.tgz"}  # noqa
 _UNHANDLED = {"image": "image root", "recipe": "recipe"}
 
 
-def download(run: Run, container: str, step: str, tries: int) -> bytes | None:
-    """The file; None when it is asked for again later, or not any more."""
-    data, trouble = _get(run, run["link"])
+def download_file(pod: JobPod, container: str, step: str, tries: int) -> bytes | None:
+    """The file; None when the download will be retried or the job has failed."""
+    data, trouble = _get(pod, pod["link"])
     if data is None:
-        run.say(container, f"{_WARNING}Error {trouble} downloading {url(run['link'])}")
+        pod.say(container, f"{_WARNING}Error {trouble} downloading {url(pod['link'])}")
         if tries + 1 >= _TRIES:
-            run.fail(container, f"{_ERROR}Failed to download {url(run['link'])} after {tries + 1} tries.")
+            pod.fail(container, f"{_ERROR}Failed to download {url(pod['link'])} after {tries + 1} tries.")
         else:
-            run.say(container, f"{_WARNING}Sleeping {_PAUSE:.0f} sec and trying again...")
-            run.go(step, _PAUSE, tries + 1)
+            pod.say(container, f"{_WARNING}Sleeping {_PAUSE:.0f} sec and trying again...")
+            pod.schedule_step(step, _PAUSE, tries + 1)
         return None
-    run.say(container, f"{_LOG}File download complete.")
-    return data if _is_whole(run, container, data) else None
+    pod.say(container, f"{_LOG}File download complete.")
+    return data if _is_whole(pod, container, data) else None
 
 
-def _is_whole(run: Run, container: str, data: bytes) -> bool:
-    if not run["md5"]:
+def _is_whole(pod: JobPod, container: str, data: bytes) -> bool:
+    if not pod["md5"]:
         return True
-    run.say(container, f"{_LOG}Verifying md5sum of the downloaded file.")
-    if etag(data) != run["md5"]:
-        run.fail(container, f"{_ERROR}The calculated md5sum does not match the expected value.")
+    pod.say(container, f"{_LOG}Verifying md5sum of the downloaded file.")
+    if etag(data) != pod["md5"]:
+        pod.fail(container, f"{_ERROR}The calculated md5sum does not match the expected value.")
         return False
-    run.say(container, f"{_LOG}Successfully verified the md5sum of the downloaded file.")
+    pod.say(container, f"{_LOG}Successfully verified the md5sum of the downloaded file.")
     return True
 
 
-def _get(run: Run, link: Json) -> tuple[bytes | None, str]:
+def _get(pod: JobPod, link: Json) -> tuple[bytes | None, str]:
     try:
-        data = run.s3.get(*place(link))
-    except S3Unavailable as away:
-        return None, f"{away.reply.status} Server Error: for url: {url(link)}"
+        data = pod.s3.get(*bucket_and_key(link))
+    except S3Unavailable as error:
+        return None, f"{error.reply.status} Server Error: for url: {url(link)}"
     return data, f"404 Client Error: Not Found for url: {url(link)}"
 
 
-def fetch_others(run: Run) -> None:
-    """The other files of an image: they stand for what its root file system has in /boot."""
-    for kind, link in run["links"].items():
-        data, _ = _get(run, link)
+def download_other_files(pod: JobPod) -> None:
+    """Download the image's other files, which represent the content of its ``/boot``."""
+    for kind, link in pod["links"].items():
+        data, _ = _get(pod, link)
         if data is not None:
-            run.save_file(kind, data)
+            pod.save_file(kind, data)
 
 
-def log(run: Run, container: str, *lines: str) -> None:
-    run.say(container, *(f"{_LOG}{line}" for line in lines))
+def log(pod: JobPod, container: str, *lines: str) -> None:
+    pod.say(container, *(f"{_LOG}{line}" for line in lines))
 
 
 def url(link: Json) -> str:
-    return f"https://{HOST}/{'/'.join(place(link))}"
+    return f"https://{HOST}/{'/'.join(bucket_and_key(link))}"

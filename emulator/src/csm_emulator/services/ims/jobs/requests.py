@@ -1,42 +1,42 @@
-"""Whether a job can be begun, and what it goes out from."""
+"""Checks of a request for a job, and the image or recipe that the job starts from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from csm_emulator.records import Json, Record
+from csm_emulator.services.ims import schemas
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts
-from csm_emulator.services.ims.images.manifests import Unreadable, entries, find_rootfs, read_manifest
-from csm_emulator.services.ims.responses import crashed, problem
-from csm_emulator.services.ims.schemas import bodies as forms
+from csm_emulator.services.ims.images.manifests import UnreadableManifest, entries, find_rootfs, read_manifest
+from csm_emulator.services.ims.responses import internal_error, problem
 from csm_emulator.services.ims.tables import Tables
 
 _RERUN = "the specific information that is missing or invalid and then re-run the request with valid information."
-_KERNELS = {forms.ARM: "Image", forms.X86: "vmlinuz"}
+_KERNELS = {schemas.ARM: "Image", schemas.X86: "vmlinuz"}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """The image or the recipe, and its file."""
+class JobSource:
+    """The image or recipe that a job starts from, and its file in S3."""
 
     record: Record
     link: Json
     md5: str
-    """What the file is held against; empty when nobody knows."""
+    """The expected MD5 sum of the file; empty when it is unknown."""
     files: dict[str, Json]
-    """Links to the image's other files, by kind: what lies in its /boot."""
+    """Links to the image's other files by type: the content of its ``/boot``."""
 
 
-def ssh_containers(given: Record) -> list[Record] | None:
-    containers: list[Record] | None = given.get("ssh_containers")
-    if given["job_type"] == forms.CREATE:
+def ssh_containers(request: Record) -> list[Record] | None:
+    containers: list[Record] | None = request.get("ssh_containers")
+    if request["job_type"] == schemas.CREATE:
         if containers:
             raise problem(
                 400,
                 "User defined ssh containers during image create are not currently supported. Determine the specific "
                 "information that is missing or invalid and then re-run the request with valid information.",
             )
-        return [{"name": "debug", "jail": False}] if given["enable_debug"] else containers
+        return [{"name": "debug", "jail": False}] if request["enable_debug"] else containers
     if not containers:
         return [{"name": "customize", "jail": False}]
     if len(containers) > 1:
@@ -48,34 +48,34 @@ def ssh_containers(given: Record) -> list[Record] | None:
     return containers
 
 
-def find_source(tables: Tables, artifacts: Artifacts, given: Record) -> Source:
-    creates = given["job_type"] == forms.CREATE
-    record = _record(tables, given["artifact_id"], "recipe" if creates else "image")
+def find_source(tables: Tables, artifacts: Artifacts, request: Record) -> JobSource:
+    creates = request["job_type"] == schemas.CREATE
+    record = _record(tables, request["artifact_id"], "recipe" if creates else "image")
     md5 = _validated(artifacts, record["link"])
     if creates:
-        return Source(record, record["link"], md5, {})
+        return JobSource(record, record["link"], md5, {})
     try:
         manifest = read_manifest(artifacts, record["link"])
-    except Unreadable:
-        raise crashed() from None
+    except UnreadableManifest:
+        raise internal_error() from None
     rootfs = find_rootfs(manifest, record["id"])
     md5 = _validated(artifacts, rootfs["link"]) or str(rootfs.get("md5") or "")
     files = {str(entry["type"]): entry["link"] for entry in entries(manifest) if entry.get("link")}
-    return Source(record, rootfs["link"], md5, files)
+    return JobSource(record, rootfs["link"], md5, files)
 
 
-def _record(tables: Tables, wanted: str, kind: str) -> Record:
-    record = (tables.recipes if kind == "recipe" else tables.images).get(wanted)
+def _record(tables: Tables, record_id: str, kind: str) -> Record:
+    record = (tables.recipes if kind == "recipe" else tables.images).get(record_id)
     if record is None:
         raise problem(
             400,
-            f"Invalid artifact_id value in job request. No IMS {kind} record found matching id={wanted}. "
+            f"Invalid artifact_id value in job request. No IMS {kind} record found matching id={record_id}. "
             f"Determine {_RERUN}",
         )
     if not record["link"]:
         raise problem(
             400,
-            f"The IMS {kind} does not have an artifact_link for {kind}_id={wanted}. Please determine {_RERUN}",
+            f"The IMS {kind} does not have an artifact_link for {kind}_id={record_id}. Please determine {_RERUN}",
         )
     return record
 
@@ -87,21 +87,21 @@ def _validated(artifacts: Artifacts, link: Json) -> str:
         raise problem(422, str(missing)) from None
 
 
-def check_public_key(tables: Tables, wanted: str) -> None:
-    if wanted not in tables.public_keys:
+def check_public_key(tables: Tables, key_id: str) -> None:
+    if key_id not in tables.public_keys:
         raise problem(
-            400, f"Invalid public_key_id value in job request. No IMS public-key record found matching id={wanted}"
+            400, f"Invalid public_key_id value in job request. No IMS public-key record found matching id={key_id}"
         )
 
 
-def kernel_name(given: Record, arch: str) -> str:
-    return given.get("kernel_file_name") or _KERNELS[arch]
+def kernel_name(request: Record, arch: str) -> str:
+    return request.get("kernel_file_name") or _KERNELS[arch]
 
 
-def needs_dkms(given: Record, source: Source, *, asked: bool) -> bool:
-    """arm64 always does; else as asked, or as the recipe says."""
-    if source.record["arch"] == forms.ARM:
+def needs_dkms(request: Record, source: JobSource, *, requested: bool) -> bool:
+    """Whether the job needs DKMS: always on aarch64, otherwise as requested, or by default as the recipe says."""
+    if source.record["arch"] == schemas.ARM:
         return True
-    if not asked and given["job_type"] == forms.CREATE:
+    if not requested and request["job_type"] == schemas.CREATE:
         return bool(source.record["require_dkms"])
-    return bool(given["require_dkms"])
+    return bool(request["require_dkms"])

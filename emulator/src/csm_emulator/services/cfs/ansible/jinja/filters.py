@@ -1,4 +1,4 @@
-"""Filters and tests of Jinja that playbooks use most; any other gives a value that is not known."""
+"""The Jinja filters and tests that playbooks use most; any other filter or test gives ``UNKNOWN``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 from jinja2 import filters, tests
 
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown, known
-from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import is_too_heavy, is_too_long
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import has_too_many_values, is_too_large_number
 
-LONGEST = 1 << 16
-"""No text of a playbook grows beyond this; a variable that doubles itself ends as unknown."""
-_LONGEST_PATTERN, _LONGEST_MATCHED = 100, 20
-_REPEATS, _MOST_REPEATS = re.compile(r"[*+?{]"), 3
+MAX_LENGTH = 1 << 16
+"""Characters of a text or items of a list. A longer value is ``UNKNOWN``, so a variable that doubles itself ends."""
+_MAX_PATTERN, _MAX_MATCHED = 100, 20
+_REPEATS, _MAX_REPEATS = re.compile(r"[*+?{]"), 3
 _REPEATED_GROUP = re.compile(r"\)[*+?{]")
 _CHEAP = frozenset({"bool", "count", "d", "default", "first", "last", "length"})
-"""Filters that look at no more than one item."""
-_WALKED = 100
-"""Items that the other filters look at with one unit of work."""
-_WALKED_SLOWLY: Mapping[str, int] = {
+"""Filters that read at most one item."""
+_ITEMS_PER_UNIT = 100
+"""Items that other filters process with one unit of work."""
+_ITEMS_PER_UNIT_OF_SLOW: Mapping[str, int] = {
     **dict.fromkeys(("unique", "sort", "union", "difference", "intersect"), 25),
     "select": 1,
 }
@@ -29,7 +29,7 @@ _TRUE = ("yes", "on", "1", "true", "y", "t")
 
 
 def as_bool(value: Any) -> bool:
-    """As Ansible's own ``bool``."""
+    """The truth of a value as Ansible's filter ``bool`` computes it."""
     if isinstance(value, str):
         return value.strip().lower() in _TRUE
     return bool(value)
@@ -41,66 +41,66 @@ def _default(value: Any, default_value: Any = "", boolean: Any = False) -> Any:
     return default_value if boolean and not value else value
 
 
-def _join(value: Any, between: str = "") -> Any:
+def _join(value: Any, separator: str = "") -> Any:
     parts: list[str] = []
-    left = LONGEST
+    budget = MAX_LENGTH
     for item in value:
         parts.append(str(item))
-        left -= len(parts[-1]) + len(str(between))
-        if left < -len(str(between)):
+        budget -= len(parts[-1]) + len(str(separator))
+        if budget < -len(str(separator)):
             return UNKNOWN
-    return str(between).join(parts)
+    return str(separator).join(parts)
 
 
 def _replace(value: Any, old: str, new: str) -> Any:
-    text, found = str(value), str(value).count(str(old))
-    if len(text) + found * (len(str(new)) - len(str(old))) > LONGEST:
+    text, count = str(value), str(value).count(str(old))
+    if len(text) + count * (len(str(new)) - len(str(old))) > MAX_LENGTH:
         return UNKNOWN
     return text.replace(str(old), str(new))
 
 
 def _unique(value: Any) -> list[Any]:
-    found: dict[Hashable, Any] = {}
+    items_by_key: dict[Hashable, Any] = {}
     for item in value:
-        found.setdefault(frozen(item), item)
-    return list(found.values())
+        items_by_key.setdefault(hashable_key(item), item)
+    return list(items_by_key.values())
 
 
-def frozen(value: Any) -> Hashable:
-    """The same for equal values, so that a set finds them."""
+def hashable_key(value: Any) -> Hashable:
+    """A hashable key that is equal for equal values."""
     if isinstance(value, list):
-        return ("list", *map(frozen, value))
+        return ("list", *map(hashable_key, value))
     if isinstance(value, dict):
-        return ("dict", frozenset((key, frozen(held)) for key, held in value.items()))
+        return ("dict", frozenset((key, hashable_key(item)) for key, item in value.items()))
     return value if isinstance(value, Hashable) else id(value)
 
 
-def _difference(value: Any, other: Any) -> list[Any]:
-    gone = set(map(frozen, other))
-    return [item for item in value if frozen(item) not in gone]
+def _difference(value: Any, second: Any) -> list[Any]:
+    excluded = set(map(hashable_key, second))
+    return [item for item in value if hashable_key(item) not in excluded]
 
 
-def _intersection(value: Any, other: Any) -> list[Any]:
-    there = set(map(frozen, other))
-    return [item for item in value if frozen(item) in there]
+def _intersection(value: Any, second: Any) -> list[Any]:
+    included = set(map(hashable_key, second))
+    return [item for item in value if hashable_key(item) in included]
 
 
 def _select(value: Any, test: str, text: str = "") -> Any:
-    """By a pattern. Long names are left out, and patterns that repeat much: they may take for ever."""
-    if test not in ("match", "search") or len(text) > _LONGEST_PATTERN:
+    """Items that match a pattern. Long items and patterns with many repeats are excluded: they could take for ever."""
+    if test not in ("match", "search") or len(text) > _MAX_PATTERN:
         return UNKNOWN
-    if len(_REPEATS.findall(text)) > _MOST_REPEATS or _REPEATED_GROUP.search(text):
+    if len(_REPEATS.findall(text)) > _MAX_REPEATS or _REPEATED_GROUP.search(text):
         return UNKNOWN
-    fits = re.compile(text).match if test == "match" else re.compile(text).search
-    return [item for item in value if len(str(item)) <= _LONGEST_MATCHED and fits(str(item))]
+    match = re.compile(text).match if test == "match" else re.compile(text).search
+    return [item for item in value if len(str(item)) <= _MAX_MATCHED and match(str(item))]
 
 
-def _combine(value: Any, *others: Any) -> dict[Any, Any]:
-    return {key: held for mapping in (value, *others) for key, held in mapping.items()}
+def _combine(value: Any, *mappings: Any) -> dict[Any, Any]:
+    return {key: item for mapping in (value, *mappings) for key, item in mapping.items()}
 
 
 def _items(value: Any) -> list[dict[str, Any]]:
-    return [{"key": key, "value": held} for key, held in value.items()]
+    return [{"key": key, "value": item} for key, item in value.items()]
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
@@ -136,35 +136,35 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def labour(name: str, values: Sequence[Any]) -> int:
-    """What the filter costs, in units of the meter."""
+def filter_cost(name: str, values: Sequence[Any]) -> int:
+    """The cost of the filter, in units of work."""
     if name in _CHEAP:
         return 0
-    walked = _WALKED_SLOWLY.get(name, _WALKED)
-    return sum(len(value) for value in values if isinstance(value, Sized)) // walked
+    items_per_unit = _ITEMS_PER_UNIT_OF_SLOW.get(name, _ITEMS_PER_UNIT)
+    return sum(len(value) for value in values if isinstance(value, Sized)) // items_per_unit
 
 
 def apply_filter(name: str, value: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """Returns ``UNKNOWN`` for a filter that is not in the table, and for values that it does not take."""
+    """The filtered value; ``UNKNOWN`` for an unsupported filter and for values that the filter refuses."""
     operands = (value, *args, *options.values())
     try:
         if name in ("default", "d"):
             return _default(value, *args, **options)
         if name not in FILTERS or not known(*operands):
             return UNKNOWN
-        if name not in _CHEAP and any(map(is_too_heavy, operands)):
+        if name not in _CHEAP and any(map(has_too_many_values, operands)):
             return UNKNOWN
-        made = FILTERS[name](value, *args, **options)
+        result = FILTERS[name](value, *args, **options)
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, re.error):
         return UNKNOWN
-    return UNKNOWN if is_too_long(made) else made
+    return UNKNOWN if is_too_large_number(result) else result
 
 
-def _of_result(field: str) -> Callable[[Any], Any]:
+def _result_field(field: str) -> Callable[[Any], Any]:
     return lambda value: bool(value.get(field)) if isinstance(value, Mapping) else UNKNOWN
 
 
-def _good(value: Any) -> Any:
+def _succeeded(value: Any) -> Any:
     return not value.get("failed") if isinstance(value, Mapping) else UNKNOWN
 
 
@@ -182,18 +182,18 @@ TESTS: Mapping[str, Callable[[Any], Any]] = {
     "true": tests.test_true,
     "truthy": bool,
     "falsy": lambda value: not value,
-    "failed": _of_result("failed"),
-    "changed": _of_result("changed"),
-    "skipped": _of_result("skipped"),
-    "succeeded": _good,
-    "success": _good,
+    "failed": _result_field("failed"),
+    "changed": _result_field("changed"),
+    "skipped": _result_field("skipped"),
+    "succeeded": _succeeded,
+    "success": _succeeded,
 }
 
 
 def apply_test(name: str, value: Any) -> Any:
     if name in ("defined", "undefined"):
-        there = not isinstance(value, Unknown) or value.defined
-        return there if name == "defined" else not there
+        is_defined = not isinstance(value, Unknown) or value.defined
+        return is_defined if name == "defined" else not is_defined
     if name not in TESTS or not known(value):
         return UNKNOWN
     return TESTS[name](value)

@@ -1,35 +1,35 @@
-"""How expressions are put together. Logic has three values, and what is not known stays so unless a side decides."""
+"""Combining expressions. Logic has three values: unknown operands give unknown results, unless another decides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from csm_emulator.services.cfs.ansible.jinja.filters import LONGEST
+from csm_emulator.services.cfs.ansible.jinja.filters import MAX_LENGTH
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNDEFINED, UNKNOWN, Unknown, known
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import (
-    HEAVIEST,
-    LONGEST_NUMBER,
-    is_too_heavy,
-    is_too_long,
-    weigh,
+    MAX_NUMBER_BITS,
+    MAX_VALUES,
+    count_values,
+    has_too_many_values,
+    is_too_large_number,
 )
 
 
 class Variables(Protocol):
-    """A name → its value, or ``UNDEFINED``."""
+    """The value of a name, or ``UNDEFINED``."""
 
     def __call__(self, name: str, /) -> Any: ...
 
     @property
     def work(self) -> Callable[[int], None]:
-        """Told of what takes time; raises ``TooMuch``."""
+        """Counts units of work; raises ``LimitExceeded``."""
 
     def may_evaluate(self) -> bool:
-        """Whether another expression may be evaluated: one task on one host needs no more than the scope allows."""
+        """Whether another expression may be evaluated; one task on one host has a bound on tokens."""
 
     def count(self, tokens: int, *, is_new: bool) -> None:
-        """Told of every expression; a new one had to be parsed."""
+        """Counts the tokens of every evaluated expression; a new expression had to be parsed."""
 
 
 Expression = Callable[[Variables], Any]
@@ -39,59 +39,59 @@ def constant(value: Any) -> Expression:
     return lambda _: value
 
 
-_COMPARED = 100
-"""Values of lists and mappings that are compared with one unit of work."""
+_COMPARED_PER_UNIT = 100
+"""Values in lists and mappings that are compared with one unit of work."""
 
 
 def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
-    """Unknown when a side is, or when the sides do not fit."""
+    """An operation that gives ``UNKNOWN`` when an operand is unknown or the operation fails for these types."""
 
     def combined(variables: Variables) -> Any:
-        one, other = left(variables), right(variables)
-        if not known(one, other):
-            return one if isinstance(one, Unknown) and not one.defined else UNKNOWN
+        first, second = left(variables), right(variables)
+        if not known(first, second):
+            return first if isinstance(first, Unknown) and not first.defined else UNKNOWN
         try:
-            result = combine(one, other)
+            result = combine(first, second)
         except (TypeError, ValueError, ArithmeticError):
             return UNKNOWN
-        return UNKNOWN if is_too_long(result) else result
+        return UNKNOWN if is_too_large_number(result) else result
 
     return combined
 
 
 def comparison(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
-    """As ``strict``. Two collections are compared value by value, which is work."""
+    """As ``strict``, for comparisons; comparing two collections costs work for each value."""
 
     def compared(variables: Variables) -> Any:
-        one, other = left(variables), right(variables)
-        if isinstance(one, list | dict) and isinstance(other, list | dict):
-            weight = weigh(one) + weigh(other)
-            if weight > 2 * HEAVIEST:
+        first, second = left(variables), right(variables)
+        if isinstance(first, list | dict) and isinstance(second, list | dict):
+            weight = count_values(first) + count_values(second)
+            if weight > 2 * MAX_VALUES:
                 return UNKNOWN
-            variables.work(weight // _COMPARED)
-        return strict(combine, constant(one), constant(other))(variables)
+            variables.work(weight // _COMPARED_PER_UNIT)
+        return strict(combine, constant(first), constant(second))(variables)
 
     return compared
 
 
 def any_of(parts: list[Expression]) -> Expression:
-    return _decided_by(parts, control=True)
+    return _decide_by(parts, control=True)
 
 
 def all_of(parts: list[Expression]) -> Expression:
-    return _decided_by(parts, control=False)
+    return _decide_by(parts, control=False)
 
 
-def _decided_by(parts: list[Expression], *, control: bool) -> Expression:
-    """The first part that has this truth decides; without one, the last does."""
+def _decide_by(parts: list[Expression], *, control: bool) -> Expression:
+    """The first part with this truth value decides; if there is none, the last part does."""
 
     def decide(variables: Variables) -> Any:
         value: Any = not control
         for part in parts:
-            found = part(variables)
-            if not isinstance(found, Unknown) and bool(found) is control:
-                return found
-            value = UNKNOWN if isinstance(found, Unknown) or isinstance(value, Unknown) else found
+            part_value = part(variables)
+            if not isinstance(part_value, Unknown) and bool(part_value) is control:
+                return part_value
+            value = UNKNOWN if isinstance(part_value, Unknown) or isinstance(value, Unknown) else part_value
         return value
 
     return decide
@@ -99,18 +99,18 @@ def _decided_by(parts: list[Expression], *, control: bool) -> Expression:
 
 def negate(value: Expression) -> Expression:
     def turned(variables: Variables) -> Any:
-        found = value(variables)
-        return UNKNOWN if isinstance(found, Unknown) else not found
+        operand = value(variables)
+        return UNKNOWN if isinstance(operand, Unknown) else not operand
 
     return turned
 
 
-def choice(condition: Expression, value: Expression, other: Expression) -> Expression:
+def conditional(condition: Expression, value: Expression, alternative: Expression) -> Expression:
     def chosen(variables: Variables) -> Any:
-        found = condition(variables)
-        if isinstance(found, Unknown):
+        outcome = condition(variables)
+        if isinstance(outcome, Unknown):
             return UNKNOWN
-        return value(variables) if found else other(variables)
+        return value(variables) if outcome else alternative(variables)
 
     return chosen
 
@@ -119,32 +119,32 @@ def contains(item: Any, container: Any) -> bool:
     return str(item) in container if isinstance(container, str) else item in container
 
 
-def added(left: Any, right: Any) -> Any:
-    """A list that is added to itself again and again comes to an end, and so does a text."""
-    made = left + right
-    return UNKNOWN if isinstance(made, list | str) and len(made) > LONGEST else made
+def add(left: Any, right: Any) -> Any:
+    """The sum; ``UNKNOWN`` for a list or text that grows beyond ``MAX_LENGTH``."""
+    total = left + right
+    return UNKNOWN if isinstance(total, list | str) and len(total) > MAX_LENGTH else total
 
 
-def glue(left: Any, right: Any) -> Any:
-    if is_too_heavy(left) or is_too_heavy(right):
+def concatenate(left: Any, right: Any) -> Any:
+    if has_too_many_values(left) or has_too_many_values(right):
         return UNKNOWN
-    glued = f"{left}{right}"
-    return glued if len(glued) <= LONGEST else UNKNOWN
+    text = f"{left}{right}"
+    return text if len(text) <= MAX_LENGTH else UNKNOWN
 
 
 def only_numbers(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def combined(left: Any, right: Any) -> Any:
         if isinstance(left, int | float) and isinstance(right, int | float):
-            made = combine(left, right)
-            return made if isinstance(made, int | float) else UNKNOWN
+            result = combine(left, right)
+            return result if isinstance(result, int | float) else UNKNOWN
         return UNKNOWN
 
     return combined
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Looked at before it is computed: ``10 ** 10 ** 8`` has more digits than there is memory."""
-    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > LONGEST_NUMBER:
+    """The size is checked before computing: ``10 ** 10 ** 8`` has more digits than memory can hold."""
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > MAX_NUMBER_BITS:
         return UNKNOWN
     return base**exponent
 
@@ -160,6 +160,6 @@ def member(container: Any, key: Any) -> Any:
     return UNKNOWN
 
 
-def cut_out(container: Any, ends: list[Any]) -> Any:
+def take_slice(container: Any, ends: list[Any]) -> Any:
     """``container[from:to:step]``."""
     return container[slice(*ends)] if isinstance(container, list | str) and known(*ends) else UNKNOWN

@@ -1,4 +1,4 @@
-"""``{{ }}`` in texts, lists and mappings, and what decides whether a task runs."""
+"""Templates (``{{ }}``) in texts, lists and mappings, and conditions of tasks."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Iterator
 from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
-from csm_emulator.services.cfs.ansible.jinja.filters import LONGEST, as_bool
+from csm_emulator.services.cfs.ansible.jinja.filters import MAX_LENGTH, as_bool
 from csm_emulator.services.cfs.ansible.jinja.operators import Variables
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown, plain
-from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import HEAVIEST, is_too_heavy, weigh
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MAX_VALUES, count_values, has_too_many_values
 
 _WHOLE = re.compile(r"\A\s*\{\{-?((?:(?!\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
 
-_RENDERED_AT_ONCE = 10
-"""Values that are filled with one unit of work."""
-_MOST_TEMPLATES = 200
-"""In one text."""
+_RENDERED_PER_UNIT = 10
+"""Values that are rendered with one unit of work."""
+_MAX_TEMPLATES = 200
+"""Templates in one text."""
 
 
 def render(value: Any, variables: Variables) -> Any:
-    """Templates replaced; a text that is one expression keeps the type of its value.
+    """The value with templates replaced; a text that is a single expression gives a value of that expression's type.
 
-    What is not known inside a longer text stays as it was written.
+    A template with an unknown value inside a longer text stays as it is written.
     """
     if isinstance(value, str):
         return _render_text(value, variables) if "{{" in value else value
     if isinstance(value, list | dict):
-        made = _render_inside(value, variables)
-        weight = weigh(made)
-        if weight > _RENDERED_AT_ONCE:
-            variables.work(weight // _RENDERED_AT_ONCE)
-        return UNKNOWN if weight > HEAVIEST else made
+        rendered = _render_inside(value, variables)
+        weight = count_values(rendered)
+        if weight > _RENDERED_PER_UNIT:
+            variables.work(weight // _RENDERED_PER_UNIT)
+        return UNKNOWN if weight > MAX_VALUES else rendered
     return value
 
 
@@ -45,46 +45,46 @@ def _render_inside(value: Any, variables: Variables) -> Any:
 
 
 def _render_text(text: str, variables: Variables) -> Any:
-    alone = _WHOLE.match(text)
-    if alone:
-        return evaluate(alone[1], variables)
+    single = _WHOLE.match(text)
+    if single:
+        return evaluate(single[1], variables)
 
     return _fill(text, variables)
 
 
 def _fill(text: str, variables: Variables) -> Any:
     parts: list[str] = []
-    place, left = 0, LONGEST
+    position, budget = 0, MAX_LENGTH
     for number, (start, end) in enumerate(_templates(text)):
         value = evaluate(text[start + 2 : end - 2].removeprefix("-").removesuffix("-"), variables)
-        if number == _MOST_TEMPLATES or left < 0 or is_too_heavy(value):
+        if number == _MAX_TEMPLATES or budget < 0 or has_too_many_values(value):
             return UNKNOWN
-        parts += (text[place:start], text[start:end] if isinstance(value, Unknown) else _written(value))
-        place, left = end, left - len(parts[-2]) - len(parts[-1])
-    filled = "".join((*parts, text[place:]))
-    return filled if len(filled) <= LONGEST else UNKNOWN
+        parts += (text[position:start], text[start:end] if isinstance(value, Unknown) else _to_text(value))
+        position, budget = end, budget - len(parts[-2]) - len(parts[-1])
+    filled = "".join((*parts, text[position:]))
+    return filled if len(filled) <= MAX_LENGTH else UNKNOWN
 
 
 def _templates(text: str) -> Iterator[tuple[int, int]]:
-    """Where each ``{{ }}`` begins and ends; the text is read once, however many braces it has."""
+    """Start and end of each ``{{ }}``; the text is read once, however many braces it has."""
     end = 0
     while (start := text.find("{{", end)) >= 0 and (closing := text.find("}}", start + 2)) >= 0:
         end = closing + 2
         yield start, end
 
 
-def _written(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return "" if value is None else str(plain(value))
 
 
-def show(value: Any, variables: Variables) -> str:
-    """For names and commands: always a text."""
-    shown = render(value, variables)
-    return str(value) if isinstance(shown, Unknown) else _written(shown)
+def render_to_text(value: Any, variables: Variables) -> str:
+    """The rendered value as text, for names and commands."""
+    rendered = render(value, variables)
+    return str(value) if isinstance(rendered, Unknown) else _to_text(rendered)
 
 
 def holds(condition: Any, variables: Variables, *, unknown: bool = True) -> bool:
-    """Whether a condition of ``when`` and its kin is met; ``unknown`` is the answer when nobody can know."""
+    """Whether a condition such as ``when`` is true; ``unknown`` is returned when its value is unknown."""
     if not isinstance(condition, str):
         return bool(condition)
     if "{{" in condition:

@@ -1,4 +1,4 @@
-"""Values that a playbook speaks of and nobody here can know."""
+"""Values that playbooks use but the emulator cannot know."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 
 class Unknown:
-    """Stands for a value; whatever is computed with it is unknown as well."""
+    """Represents an unknown value; the result of a computation with it is unknown as well."""
 
     def __init__(self, *, defined: bool) -> None:
         self.defined = defined
@@ -16,9 +16,9 @@ class Unknown:
 
 
 UNKNOWN: Final = Unknown(defined=True)
-"""There is such a value, for instance what a command printed."""
+"""A value exists but is unknown, for instance the output of a command."""
 UNDEFINED: Final = Unknown(defined=False)
-"""No variable of this name is known."""
+"""No variable has this name."""
 
 
 def known(*values: Any) -> bool:
@@ -26,11 +26,11 @@ def known(*values: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """For the log: what is not known prints as nothing."""
+    """The value as plain data for the log; an unknown value is an empty text."""
     if isinstance(value, Unknown):
         return ""
     if isinstance(value, dict):
-        return {str(key): plain(held) for key, held in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(held) for held in value]
+        return [plain(item) for item in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)

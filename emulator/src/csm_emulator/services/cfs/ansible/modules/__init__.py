@@ -1,1 +1,1 @@
-"""Ansible's modules, and what each reports of a host."""
+"""Ansible's modules, and the results that they report for a host."""

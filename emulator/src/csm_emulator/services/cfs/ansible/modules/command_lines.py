@@ -1,4 +1,4 @@
-"""What a command line comes to, as far as its words say."""
+"""Exit status and output of a command line, as far as its text determines them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN
 
-_JOINTS = re.compile(r"(&&|\|\||;|\n)")
+_SEPARATORS = re.compile(r"(&&|\|\||;|\n)")
 _EXIT = re.compile(r"exit\s+(\d+)\Z")
 _ECHO = re.compile(r"echo\s+([^|<>&`$\\]*)\Z")
 _QUOTES = re.compile(r"['\"\\]")
@@ -16,11 +16,11 @@ _FALSE = frozenset({"false", "/bin/false", "/usr/bin/false"})
 
 
 def command_line(args: Any) -> str:
-    """The command that a task's arguments name."""
+    """The command line in a task's arguments."""
     if isinstance(args, dict):
-        listed = args.get("argv")
-        if isinstance(listed, list):
-            return shlex.join(str(word) for word in listed)
+        argv = args.get("argv")
+        if isinstance(argv, list):
+            return shlex.join(str(word) for word in argv)
         return str(args.get("cmd") or args.get("_raw_params") or "").strip()
     return "" if args is None else str(args).strip()
 
@@ -35,7 +35,7 @@ def words(line: str) -> list[str]:
 
 
 def run_command(line: str) -> tuple[int, Any]:
-    """Without a shell: (exit status, what it prints)."""
+    """Exit status and output of a command without a shell."""
     argv = words(line)
     if argv and argv[0] in _FALSE:
         return 1, ""
@@ -45,28 +45,32 @@ def run_command(line: str) -> tuple[int, Any]:
 
 
 def run_shell(text: str) -> tuple[int, Any]:
-    """With one: ``false``, ``true``, ``exit N`` and ``echo`` between ``&&``, ``||`` and ``;``. All else succeeds."""
-    status, printed, joint = 0, "", ";"
+    """Exit status and output of a shell command line.
+
+    Understood are ``false``, ``true``, ``exit N`` and ``echo``, joined by ``&&``, ``||`` and ``;``. Any other command
+    succeeds with unknown output.
+    """
+    status, printed, separator = 0, "", ";"
     output: Any = ""
-    for part in _JOINTS.split(text):
-        if _JOINTS.fullmatch(part):
-            joint = part
+    for part in _SEPARATORS.split(text):
+        if _SEPARATORS.fullmatch(part):
+            separator = part
             continue
         command = part.strip()
-        if not command or (joint == "&&" and status) or (joint == "||" and not status):
+        if not command or (separator == "&&" and status) or (separator == "||" and not status):
             continue
-        leaving = _EXIT.match(command)
-        if leaving:
-            return int(leaving[1]) % 256, output
-        status, printed = _one(command)
+        exit_match = _EXIT.match(command)
+        if exit_match:
+            return int(exit_match[1]) % 256, output
+        status, printed = _run_simple(command)
         output = UNKNOWN if UNKNOWN in (output, printed) else "\n".join(filter(None, (output, printed)))
     return status, output
 
 
-def _one(command: str) -> tuple[int, Any]:
+def _run_simple(command: str) -> tuple[int, Any]:
     if command in _FALSE:
         return 1, ""
     if command in ("true", ":", "/bin/true"):
         return 0, ""
-    echoed = _ECHO.match(command)
-    return 0, " ".join(words(echoed[1])) if echoed else UNKNOWN
+    echo_match = _ECHO.match(command)
+    return 0, " ".join(words(echo_match[1])) if echo_match else UNKNOWN

@@ -1,32 +1,32 @@
-"""The modules there are, and how each behaves on a host."""
+"""The modules that exist, and how they behave on a host."""
 
 from __future__ import annotations
 
 
-def _named(text: str) -> frozenset[str]:
+def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 BUILTIN = "ansible.builtin."
 COMMANDS = frozenset({"command", "shell", "raw", "script"})
-QUIET = _named(
+READ_ONLY = _names(
     """assert async_status debug fail find getent gather_facts group_by add_host include_vars meta mount_facts
     package_facts pause ping service_facts set_fact set_stats setup slurp stat uri validate_argument_spec wait_for
     wait_for_connection"""
 )
-"""They look, and change nothing."""
-ON_CONTROLLER = _named(
+"""Modules that change nothing on the host."""
+ON_CONTROLLER = _names(
     """assert debug fail group_by add_host include_vars meta pause set_fact set_stats include_tasks include_role include
     import_tasks import_role"""
 )
-"""They need no connection to the host."""
+"""Modules that need no connection to the host."""
 INCLUDES = frozenset({"include_tasks", "include_role", "include", "import_tasks", "import_role"})
-_BUILTINS = _named(
+_BUILTINS = _names(
     """apt apt_key apt_repository assemble async_status blockinfile copy cron debconf dnf dpkg_selections expect fetch
     file get_url git group hostname import_playbook iptables known_hosts lineinfile package pip reboot replace rpm_key
     service subversion systemd systemd_service sysvinit tempfile template unarchive user yum yum_repository"""
 )
-_LONG_KNOWN = _named(
+_FORMERLY_BUILTIN = _names(
     """acl alternatives archive authorized_key at capabilities docker_container docker_image filesystem firewalld
     gconftool2 htpasswd ini_file interfaces_file java_cert k8s k8s_info kernel_blacklist locale_gen lvg lvol modprobe
     mount npm openssl_certificate openssl_csr openssl_privatekey openssl_publickey pam_limits pamd parted patch
@@ -34,7 +34,7 @@ _LONG_KNOWN = _named(
     supervisorctl synchronize sysctl systemctl timezone ufw x509_certificate xattr xml zypper
     zypper_repository"""
 )
-"""Of collections that once were part of Ansible and may be named without theirs."""
+"""Modules that were once part of Ansible and may be named without their collection."""
 _COLLECTIONS = (
     "ansible.netcommon.",
     "ansible.posix.",
@@ -51,7 +51,7 @@ _COLLECTIONS = (
     "kubernetes.core.",
 )
 
-KNOWN = COMMANDS | QUIET | INCLUDES | _BUILTINS | _LONG_KNOWN
+KNOWN = COMMANDS | READ_ONLY | INCLUDES | _BUILTINS | _FORMERLY_BUILTIN
 
 
 def short(name: str) -> str:
@@ -63,7 +63,7 @@ def short(name: str) -> str:
 
 
 def is_known(name: str) -> bool:
-    """Whether Ansible brings the module, or a collection of the execution environment does."""
+    """Whether the module is part of Ansible or of a collection in the execution environment."""
     return short(name) in KNOWN or (name.startswith(_COLLECTIONS) and name.count(".") == 2)
 
 

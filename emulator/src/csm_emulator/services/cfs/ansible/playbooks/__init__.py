@@ -1,1 +1,1 @@
-"""Playbooks from the text of their files."""
+"""Parsing playbooks from the text of their files."""

@@ -1,4 +1,4 @@
-"""What a playbook is made of, once it is read."""
+"""The parts of a parsed playbook: plays, blocks, tasks, roles."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NO_LOOP = object()
 
 
 class Files(Protocol):
-    """A repository at a commit, as it lies in the container."""
+    """The files of a repository at a commit, as the container sees them."""
 
     @property
     def root(self) -> str:
-        """Its folder there, without a slash at the end."""
+        """The folder in the container, without a slash at the end."""
 
     def read(self, path: str) -> str | None:
-        """The text of a file; paths are below the root."""
+        """The text of a file, by its path relative to the root; None when it does not exist."""
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
+        """Whether the file or folder exists."""
 
-    def below(self, folder: str) -> Sequence[str]:
-        """The paths of all files in a folder, in order."""
+    def files_in(self, folder: str) -> Sequence[str]:
+        """The sorted paths of all files in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """What a task takes over from its blocks, its role and its play."""
+class InheritedKeywords:
+    """Keywords that a task inherits from its blocks, its role and its play."""
 
     when: tuple[Any, ...] = ()
     vars: Mapping[str, Any] = field(default_factory=dict)
@@ -49,13 +49,13 @@ class Manner:
     delegate_to: str = ""
     any_errors_fatal: bool = False
 
-    def under(self, entry: Mapping[str, Any]) -> Manner:
-        """The manner of what stands inside of this entry."""
-        given = entry.get("vars")
+    def inside(self, entry: Mapping[str, Any]) -> InheritedKeywords:
+        """The keywords that tasks inside this entry inherit."""
+        variables = entry.get("vars")
         return replace(
             self,
             when=self.when + as_tuple(entry.get("when")),
-            vars={**self.vars, **given} if isinstance(given, Mapping) else self.vars,
+            vars={**self.vars, **variables} if isinstance(variables, Mapping) else self.vars,
             tags=self.tags | frozenset(str(tag) for tag in tags_of(entry)),
             ignore_errors=entry.get("ignore_errors", self.ignore_errors),
             run_once=bool(entry.get("run_once", self.run_once)),
@@ -68,21 +68,21 @@ class Manner:
 class Task:
     name: str
     module: str
-    """Without ``ansible.builtin.``."""
+    """The module's name without ``ansible.builtin.``."""
     args: Any
-    manner: Manner
+    inherited: InheritedKeywords
     place: Place
     directory: str
-    """Where files that it includes are looked for."""
-    words: Mapping[str, Any] = field(default_factory=dict)
-    """The other words of the task, as they stand: register, until, notify, …"""
+    """The folder in which included files are searched."""
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    """The task's other keywords, unrendered: register, until, notify, …"""
     loop: Any = NO_LOOP
 
     @property
     def title(self) -> str:
-        """As the banner shows it, before templates."""
+        """The title for the banner, before templates are rendered."""
         name = self.name or self.module
-        return f"{self.manner.role.name} : {name}" if self.manner.role else name
+        return f"{self.inherited.role.name} : {name}" if self.inherited.role else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,12 @@ Entry = Task | Block
 class Play:
     name: str
     hosts: str
-    words: Mapping[str, Any]
-    """Words of the play, as they stand."""
+    keywords: Mapping[str, Any]
+    """The play's keywords, unrendered."""
     vars: Mapping[str, Any]
     roles: tuple[Role, ...]
     stages: tuple[tuple[Entry, ...], ...]
-    """Tasks; after each stage handlers run."""
+    """Tasks by stage; handlers run after each stage."""
     handlers: tuple[Task, ...]
     any_errors_fatal: bool = False
 
@@ -116,17 +116,17 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def tags_of(entry: Mapping[str, Any]) -> Sequence[Any]:
-    """A list, or words with commas between."""
+    """The tags of an entry, written as a list or separated by commas."""
     tags = entry.get("tags")
     return [tag.strip() for tag in tags.split(",")] if isinstance(tags, str) else as_tuple(tags)
 
 
 def tasks_in(entries: Sequence[Entry]) -> list[Task]:
-    """All of them, those of rescue and always too."""
-    found: list[Task] = []
+    """All tasks, including those in ``rescue`` and ``always``."""
+    tasks: list[Task] = []
     for entry in entries:
         if isinstance(entry, Task):
-            found.append(entry)
+            tasks.append(entry)
         else:
-            found += tasks_in((*entry.body, *entry.rescue, *entry.always))
-    return found
+            tasks += tasks_in((*entry.body, *entry.rescue, *entry.always))
+    return tasks

@@ -1,4 +1,4 @@
-"""YAML as Ansible reads it: every mapping knows where it stood, and errors read as Ansible's."""
+"""YAML as Ansible reads it: every mapping records its location, and errors have Ansible's messages."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import yaml
 
 PARSER_ERROR = 4
-_DEEPEST = 100
-HEAVIEST = 1 << 16
-"""Values in one, once it is unfolded, where a long text counts for several."""
-_TEXT = 64
-LONGEST_NUMBER = 4096
-"""Bits: a number that is multiplied with itself again and again comes to an end. Python writes 4300 digits at most."""
-MOST_PIECES = 30_000
-"""Of one file: the parser takes about ten microseconds for each."""
+_MAX_DEPTH = 100
+MAX_VALUES = 1 << 16
+"""Values in a document after aliases are expanded; a long text counts as several."""
+_CHARACTERS_PER_VALUE = 64
+MAX_NUMBER_BITS = 4096
+"""Bits of a number, so that repeated multiplication is bounded; Python prints at most 4300 digits."""
+MAX_FILE_VALUES = 30_000
+"""Values in one file; the parser takes about ten microseconds for each."""
 _BRACKETS = re.compile(r"[\[\]{}]")
-_STAIRS = re.compile(r"(?:[-?:][ \t]+){100}|^[ \t]{1000}", re.MULTILINE)
-"""Lists in lists on one line, or very far to the right."""
+_DEEP_INDENTATION = re.compile(r"(?:[-?:][ \t]+){100}|^[ \t]{1000}", re.MULTILINE)
+"""A hundred nested lists on one line, or a very deep indentation."""
 OTHER_ERROR = 1
 
 
@@ -32,7 +32,7 @@ class Place:
 
 
 class AnsibleError(Exception):
-    """Ansible stops with these words, before or in the middle of a play."""
+    """Ansible stops with this message, before or during a play."""
 
     def __init__(self, message: str, place: Place | None = None, code: int = PARSER_ERROR) -> None:
         super().__init__(message)
@@ -41,19 +41,19 @@ class AnsibleError(Exception):
         self.code = code
 
     def lines(self) -> list[str]:
-        return [*f"ERROR! {self.message}".split("\n"), *(_where(self.place) if self.place else [])]
+        return [*f"ERROR! {self.message}".split("\n"), *(_excerpt(self.place) if self.place else [])]
 
 
-class Mapping(dict[Any, Any]):
-    """A mapping of a file, with its place."""
+class LocatedMapping(dict[Any, Any]):
+    """A mapping with its location in the file."""
 
     place: Place
 
 
-def _where(place: Place) -> list[str]:
+def _excerpt(place: Place) -> list[str]:
     lines = place.source.split("\n")
     line = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
-    before = [lines[place.line - 2]] if 1 < place.line <= len(lines) + 1 else []
+    previous_line = [lines[place.line - 2]] if 1 < place.line <= len(lines) + 1 else []
     return [
         "",
         f"The error appears to be in '{place.path}': line {place.line}, column {place.column}, but may",
@@ -61,7 +61,7 @@ def _where(place: Place) -> list[str]:
         "",
         "The offending line appears to be:",
         "",
-        *before,
+        *previous_line,
         line,
         f"{' ' * (place.column - 1)}^ here",
         "",
@@ -72,30 +72,30 @@ class _Loader(yaml.CSafeLoader):
     path = ""
     source = ""
 
-    def flat(self, node: yaml.MappingNode) -> Mapping:
+    def flat(self, node: yaml.MappingNode) -> LocatedMapping:
         self.flatten_mapping(node)
-        mapping = Mapping()
+        mapping = LocatedMapping()
         mapping.place = Place(self.path, node.start_mark.line + 1, node.start_mark.column + 1, self.source)
         for key, value in node.value:
-            made = self.construct_object(key, deep=True)
-            mapping[made if isinstance(made, str | int | float | bool | None) else str(made)] = self.construct_object(
-                value, deep=True
+            constructed = self.construct_object(key, deep=True)
+            mapping[constructed if isinstance(constructed, str | int | float | bool | None) else str(constructed)] = (
+                self.construct_object(value, deep=True)
             )
         return mapping
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> Mapping:
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> LocatedMapping:
     return loader.flat(node)
 
 
 def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> Any:
-    """A number that is too long to be written as one stays the text that it was."""
+    """The number, or its text when it is too long to print."""
     number = loader.construct_yaml_int(node)
-    return loader.construct_scalar(node) if is_too_long(number) else number
+    return loader.construct_scalar(node) if is_too_large_number(number) else number
 
 
 def _as_text(loader: _Loader, node: yaml.Node) -> Any:
-    """What is encrypted, or said not to be a template, is a text."""
+    """Encrypted and ``!unsafe`` values as text."""
     return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
 
 
@@ -106,14 +106,16 @@ _Loader.add_constructor("!unsafe", _as_text)
 
 
 def load(text: str, path: str) -> Any:
-    """Raises ``AnsibleError`` for what is no YAML, and for what is too deep or too large once it is unfolded."""
-    if is_too_deep(text):
+    """The parsed document; raises ``AnsibleError`` when it is not YAML, too deep, or too large when expanded."""
+    if is_nested_too_deeply(text):
         raise AnsibleError(_unreadable("maximum recursion depth exceeded"))
-    if count_pieces(text) > MOST_PIECES:
-        raise AnsibleError(_unreadable(f"document has more than {MOST_PIECES} values; split {path} into several files"))
+    if estimate_values(text) > MAX_FILE_VALUES:
+        raise AnsibleError(
+            _unreadable(f"document has more than {MAX_FILE_VALUES} values; split {path} into several files")
+        )
     try:
-        found = _read(text, path)
-        if is_too_heavy(found):
+        document = _read(text, path)
+        if has_too_many_values(document):
             raise AnsibleError(_unreadable("document contains excessive aliasing"))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -123,49 +125,49 @@ def load(text: str, path: str) -> Any:
         raise AnsibleError(_unreadable(str(error))) from error
     except RecursionError as error:
         raise AnsibleError(_unreadable("maximum recursion depth exceeded")) from error
-    return found
+    return document
 
 
-def is_too_deep(text: str) -> bool:
-    """Looked at before the parser does, which is written in C and has only so much stack."""
+def is_nested_too_deeply(text: str) -> bool:
+    """Whether the text nests too deeply for the stack of the C parser; checked before it parses."""
     depth = 0
     for sign in _BRACKETS.findall(text):
         depth += 1 if sign in "[{" else -1
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return True
-    return _STAIRS.search(text) is not None
+    return _DEEP_INDENTATION.search(text) is not None
 
 
-def count_pieces(text: str) -> int:
-    """No fewer than there are values in it, without reading it."""
+def estimate_values(text: str) -> int:
+    """An upper bound of the number of values in the text, without parsing it."""
     return 1 + sum(map(text.count, "\n,:[{"))
 
 
-def is_too_long(value: Any) -> bool:
-    """Whether it is a number that no playbook needs."""
-    return isinstance(value, int) and value.bit_length() > LONGEST_NUMBER
+def is_too_large_number(value: Any) -> bool:
+    """Whether the value is a number with more than ``MAX_NUMBER_BITS`` bits."""
+    return isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS
 
 
-def is_too_heavy(value: Any) -> bool:
-    """More than anybody writes, once it is unfolded."""
-    return weigh(value) > HEAVIEST
+def has_too_many_values(value: Any) -> bool:
+    """Whether the value has more than ``MAX_VALUES`` values with aliases expanded."""
+    return count_values(value) > MAX_VALUES
 
 
-def weigh(value: Any) -> int:
-    """How many values it is when whatever is named twice is there twice."""
+def count_values(value: Any) -> int:
+    """The number of values with aliases expanded."""
     if isinstance(value, dict | list):
-        return _weight(value, {})
-    return 1 + len(value) // _TEXT if isinstance(value, str) else 1
+        return _count_values(value, {})
+    return 1 + len(value) // _CHARACTERS_PER_VALUE if isinstance(value, str) else 1
 
 
-def _weight(value: Any, known: dict[int, int]) -> int:
+def _count_values(value: Any, counts: dict[int, int]) -> int:
     if not isinstance(value, dict | list):
-        return 1 + len(value) // _TEXT if isinstance(value, str) else 1
-    if id(value) not in known:
-        known[id(value)] = HEAVIEST
+        return 1 + len(value) // _CHARACTERS_PER_VALUE if isinstance(value, str) else 1
+    if id(value) not in counts:
+        counts[id(value)] = MAX_VALUES
         inner = value.values() if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(_weight(item, known) for item in inner)
-    return known[id(value)]
+        counts[id(value)] = 1 + sum(_count_values(item, counts) for item in inner)
+    return counts[id(value)]
 
 
 def _read(text: str, path: str) -> Any:

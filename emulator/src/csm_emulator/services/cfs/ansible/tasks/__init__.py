@@ -1,1 +1,1 @@
-"""Tasks: how they are read, and how one runs on its hosts."""
+"""Parsing tasks, and running a task on its hosts."""

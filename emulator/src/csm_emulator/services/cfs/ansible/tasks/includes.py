@@ -1,4 +1,4 @@
-"""``include_tasks`` and ``include_role``: read when their turn comes, for the hosts that want them."""
+"""``include_tasks`` and ``include_role``: parsed during the run, for the hosts whose conditions hold."""
 
 from __future__ import annotations
 
@@ -8,116 +8,118 @@ from dataclasses import replace
 from typing import Any
 
 from csm_emulator.services.cfs.ansible.display import dump
-from csm_emulator.services.cfs.ansible.jinja.filters import frozen
-from csm_emulator.services.cfs.ansible.jinja.templates import show
-from csm_emulator.services.cfs.ansible.limits import TURN
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused
-from csm_emulator.services.cfs.ansible.playbooks.plays import NO_LOOP, Entry, Manner, Play, Task
+from csm_emulator.services.cfs.ansible.jinja.filters import hashable_key
+from csm_emulator.services.cfs.ansible.jinja.templates import render_to_text
+from csm_emulator.services.cfs.ansible.limits import WORK_PER_TURN
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
+from csm_emulator.services.cfs.ansible.playbooks.plays import NO_LOOP, Entry, InheritedKeywords, Play, Task
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
-from csm_emulator.services.cfs.ansible.run_state import Stand
-from csm_emulator.services.cfs.ansible.tasks.attempts import Attempts
-from csm_emulator.services.cfs.ansible.tasks.keywords import role_name, start_of
+from csm_emulator.services.cfs.ansible.run_state import RunState
+from csm_emulator.services.cfs.ansible.tasks.execution import TaskExecution
+from csm_emulator.services.cfs.ansible.tasks.keywords import role_name, tasks_from
 from csm_emulator.services.cfs.ansible.tasks.runner import print_banner
 from csm_emulator.services.cfs.ansible.variables import Scope
 
-MOST_TASKS, DEEPEST = 2000, 40
-"""An include that includes itself comes to an end."""
-_NAMES = 16
-"""Hosts whose names weigh as much as a result."""
-Wanted = tuple[str, str, Any]
-"""Name of a file or a role, the loop's variable and the item."""
+MAX_INCLUDES, MAX_DEPTH = 2000, 40
+"""Limits that end an include that includes itself."""
+_NAMES_PER_RESULT = 16
+"""Number of host names that cost as much memory as a result."""
+IncludeTarget = tuple[str, str, Any]
+"""Name of a file or role, the loop variable and the item."""
 
 Included = tuple[tuple[Entry, ...] | None, list[str]]
 NOTHING: Included = ((), [])
-"""For nobody: others get their turn."""
+"""An empty entry that lets other runs continue."""
 
 
-def including(stand: Stand, play: Play, task: Task, hosts: list[str]) -> Generator[Included, None, None]:
-    """What is included and for whom; None for what cannot be read, which fails those hosts."""
-    stand.number += 1
-    print_banner(stand, play, task, hosts[0], "TASK")
-    wanted = yield from _by_target(stand, play, task, hosts)
-    skipping = [host for host in hosts if not any(host in taken for _, taken in wanted)]
+def resolve_includes(state: RunState, play: Play, task: Task, hosts: list[str]) -> Generator[Included, None, None]:
+    """Included entries with their hosts; the entries are None when they cannot be parsed, which fails those hosts."""
+    state.task_number += 1
+    print_banner(state, play, task, hosts[0], "TASK")
+    targets = yield from _by_target(state, play, task, hosts)
+    skipping = [host for host in hosts if not any(host in target_hosts for _, target_hosts in targets)]
     for host in skipping:
-        stand.tally(host).skipped += 1
-    stand.timeline.print(f"skipping: [{host}]" for host in skipping)
-    for (name, variable, item), taken in wanted:
+        state.counts_of(host).skipped += 1
+    state.timeline.print(f"skipping: [{host}]" for host in skipping)
+    for (name, variable, item), target_hosts in targets:
         extra = {variable: item} if variable else {}
-        yield (yield from _read(stand, task, name, extra, taken)), taken
+        yield (yield from _read(state, task, name, extra, target_hosts)), target_hosts
 
 
 def _by_target(
-    stand: Stand, play: Play, task: Task, hosts: list[str]
-) -> Generator[Included, None, list[tuple[Wanted, list[str]]]]:
-    found: dict[Hashable, tuple[Wanted, list[str]]] = {}
-    attempts = Attempts(stand, play, task, 0.0)
+    state: RunState, play: Play, task: Task, hosts: list[str]
+) -> Generator[Included, None, list[tuple[IncludeTarget, list[str]]]]:
+    hosts_by_target: dict[Hashable, tuple[IncludeTarget, list[str]]] = {}
+    execution = TaskExecution(state, play, task, 0.0)
     for host in hosts:
-        if stand.meter.is_tired:
+        if state.meter.turn_is_over:
             yield NOTHING
-        targets = _targets(task, attempts, stand.scope(play, task, host))
-        stand.meter.hold(len(targets))
+        targets = _targets(task, execution, state.scope(play, task, host))
+        state.meter.count_results(len(targets))
         for target in targets:
-            found.setdefault(frozen(list(target)), (target, []))[1].append(host)
-    return list(found.values())
+            hosts_by_target.setdefault(hashable_key(list(target)), (target, []))[1].append(host)
+    return list(hosts_by_target.values())
 
 
-def _targets(task: Task, attempts: Attempts, scope: Scope) -> list[Wanted]:
+def _targets(task: Task, execution: TaskExecution, scope: Scope) -> list[IncludeTarget]:
     if task.loop is NO_LOOP:
-        return [(_name(task, scope), "", None)] if attempts.wanted(scope) else []
-    control = task.words.get("loop_control")
+        return [(_name(task, scope), "", None)] if execution.conditions_hold(scope) else []
+    control = task.keywords.get("loop_control")
     variable = str(control.get("loop_var", "item")) if isinstance(control, dict) else "item"
-    inner = [(item, attempts.item_scope(scope, item)) for item in attempts.items(scope)]
-    return [(_name(task, around), variable, item) for item, around in inner if attempts.wanted(around)]
+    inner = [(item, execution.item_scope(scope, item)) for item in execution.items(scope)]
+    return [(_name(task, context), variable, item) for item, context in inner if execution.conditions_hold(context)]
 
 
 def _name(task: Task, scope: Scope) -> str:
     if "role" in task.module:
-        return show(role_name(task.args), scope)
+        return render_to_text(role_name(task.args), scope)
     if isinstance(task.args, dict):
-        return show(task.args.get("file", ""), scope)
-    return show(str(task.args), scope).split(" ")[0]
+        return render_to_text(task.args.get("file", ""), scope)
+    return render_to_text(str(task.args), scope).split(" ")[0]
 
 
 def _read(
-    stand: Stand, task: Task, name: str, extra: dict[str, Any], hosts: Sequence[str]
+    state: RunState, task: Task, name: str, extra: dict[str, Any], hosts: Sequence[str]
 ) -> Generator[Included, None, tuple[Entry, ...] | None]:
-    manner = replace(task.manner, when=(), vars={**task.manner.vars, **extra})
-    if stand.number > MOST_TASKS or stand.depth > DEEPEST:
-        _fail(stand, AnsibleError(f"recursive loop detected in {name}"), hosts)
+    inherited = replace(task.inherited, when=(), vars={**task.inherited.vars, **extra})
+    if state.task_number > MAX_INCLUDES or state.include_depth > MAX_DEPTH:
+        _fail(state, AnsibleError(f"recursive loop detected in {name}"), hosts)
         return None
     while True:
         try:
             if "role" in task.module:
-                return _role(stand, task, name, manner)
-            return _file(stand, task, name, manner, hosts)
+                return _role(state, task, name, inherited)
+            return _file(state, task, name, inherited, hosts)
         except AnsibleError as error:
-            _fail(stand, error, hosts)
+            _fail(state, error, hosts)
             return None
-        except Paused:
-            stand.meter.work(TURN)
+        except ReadingPaused:
+            state.meter.work(WORK_PER_TURN)
             yield NOTHING
 
 
-def _role(stand: Stand, task: Task, name: str, manner: Manner) -> tuple[Entry, ...]:
-    stand.reader.forget_roles()
-    role = stand.reader.role(name, manner.vars, task.place)
-    return stand.reader.role_tasks(role, manner, task.place, start_of(task.args))
+def _role(state: RunState, task: Task, name: str, inherited: InheritedKeywords) -> tuple[Entry, ...]:
+    state.reader.forget_roles()
+    role = state.reader.role(name, inherited.vars, task.place)
+    return state.reader.role_tasks(role, inherited, task.place, tasks_from(task.args))
 
 
-def _file(stand: Stand, task: Task, name: str, manner: Manner, hosts: Sequence[str]) -> tuple[Entry, ...]:
-    path = stand.reader.find(name, task.directory, task.manner.role)
-    entries = stand.reader.task_file(path, manner)
-    stand.meter.hold(len(hosts) // _NAMES)
-    stand.timeline.print([f"included: {posixpath.join(stand.setting.files.root, path)} for {', '.join(hosts)}"])
+def _file(
+    state: RunState, task: Task, name: str, inherited: InheritedKeywords, hosts: Sequence[str]
+) -> tuple[Entry, ...]:
+    path = state.reader.find(name, task.directory, task.inherited.role)
+    entries = state.reader.task_file(path, inherited)
+    state.meter.count_results(len(hosts) // _NAMES_PER_RESULT)
+    state.timeline.print([f"included: {posixpath.join(state.inputs.files.root, path)} for {', '.join(hosts)}"])
     for host in hosts:
-        stand.tally(host).ok += 1
+        state.counts_of(host).ok += 1
     return entries
 
 
-def _fail(stand: Stand, error: AnsibleError, hosts: Sequence[str]) -> None:
+def _fail(state: RunState, error: AnsibleError, hosts: Sequence[str]) -> None:
     reason = "\n".join(error.lines()).removeprefix("ERROR! ")
     for host in hosts:
-        tally = stand.tally(host)
-        tally.rescued += bool(stand.rescuable)
-        tally.failed += not stand.rescuable
-    stand.timeline.print(f"fatal: [{host}]: FAILED! => {dump({'reason': reason})}" for host in hosts)
+        counts = state.counts_of(host)
+        counts.rescued += bool(state.rescue_depth)
+        counts.failed += not state.rescue_depth
+    state.timeline.print(f"fatal: [{host}]: FAILED! => {dump({'reason': reason})}" for host in hosts)

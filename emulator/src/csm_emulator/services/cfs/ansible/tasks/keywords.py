@@ -1,4 +1,4 @@
-"""The words of a task, and what Ansible says of wrong ones."""
+"""Keywords of tasks, and Ansible's messages about wrong ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TASK_WORDS = """
     check_mode collections connection debugger delay delegate_facts delegate_to diff environment failed_when
     ignore_errors ignore_unreachable listen local_action loop loop_control module_defaults name no_log notify poll port
     register remote_user retries run_once tags throttle timeout until vars when"""
-WORDS = frozenset(_TASK_WORDS.split())
+TASK_KEYWORDS = frozenset(_TASK_WORDS.split())
 
 
 def unresolved(name: str) -> str:
@@ -29,19 +29,21 @@ def missing_file(path: str) -> str:
     )
 
 
-def role_name(said: Any) -> str:
-    return str(said.get("role") or said.get("name") or "") if isinstance(said, dict) else str(said)
+def role_name(role_entry: Any) -> str:
+    return (
+        str(role_entry.get("role") or role_entry.get("name") or "") if isinstance(role_entry, dict) else str(role_entry)
+    )
 
 
-def role_params(said: Any) -> dict[str, Any]:
-    given = said.get("vars") if isinstance(said, dict) else None
-    return dict(given) if isinstance(given, dict) else {}
+def role_params(role_entry: Any) -> dict[str, Any]:
+    variables = role_entry.get("vars") if isinstance(role_entry, dict) else None
+    return dict(variables) if isinstance(variables, dict) else {}
 
 
-def start_of(args: Any) -> str:
-    """Which file of a role's tasks."""
-    said = str(args.get("tasks_from", "main")) if isinstance(args, dict) else "main"
-    return said.removesuffix(".yml").removesuffix(".yaml")
+def tasks_from(args: Any) -> str:
+    """The name of the file of a role's tasks, without its ending."""
+    name = str(args.get("tasks_from", "main")) if isinstance(args, dict) else "main"
+    return name.removesuffix(".yml").removesuffix(".yaml")
 
 
 def file_of(args: Any) -> str:
@@ -58,10 +60,10 @@ def loop_of(entry: Mapping[str, Any]) -> Any:
     if "loop" in entry:
         return entry["loop"]
     old = next((key for key in entry if str(key).startswith("with_")), None)
-    return NO_LOOP if old is None else _old_loop(str(old), entry[old])
+    return NO_LOOP if old is None else _legacy_loop(str(old), entry[old])
 
 
-def _old_loop(word: str, value: Any) -> Any:
+def _legacy_loop(word: str, value: Any) -> Any:
     if word == "with_dict" and isinstance(value, dict):
-        return [{"key": key, "value": held} for key, held in value.items()]
+        return [{"key": key, "value": item} for key, item in value.items()]
     return [value] if word in ("with_items", "with_list") and not isinstance(value, list | str) else value

@@ -1,4 +1,4 @@
-"""What the operator gives to ``ansible-playbook``: verbosity, limit, and whatever was passed through."""
+"""Arguments of ``ansible-playbook``: verbosity, limit, and the session's passthrough arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import shlex
 from typing import Any
 
-from csm_emulator.services.cfs.ansible.run_state import Options
+from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions
 from csm_emulator.services.cfs.jobs.job_context import Run
 
 _VALUES = {
@@ -21,34 +21,40 @@ _VALUES = {
 
 
 def arguments(run: Run) -> list[str]:
-    """As in the job's ``ANSIBLE_ARGS``."""
+    """The arguments in the job's ``ANSIBLE_ARGS``."""
     spec = run["ansible"]
     level = spec.get("verbosity") or 0
     limit = spec.get("limit") or ""
     if run["target"]["definition"] == "image" and not limit:
         limit = ",".join(member for group in run["target"].get("groups") or () for member in group["members"])
-    found = [f"-{'v' * level}"] if level else []
-    found += ["--limit", limit] if limit else []
-    return [*found, *_split(spec.get("passthrough") or "")]
+    result = [f"-{'v' * level}"] if level else []
+    result += ["--limit", limit] if limit else []
+    return [*result, *_split(spec.get("passthrough") or "")]
 
 
-def parse(args: list[str]) -> Options:
-    said: dict[str, list[str]] = {"extra": [], "tags": [], "skip": [], "limit": []}
-    verbosity, place = 0, 0
-    while place < len(args):
-        word, sign, value = args[place].partition("=")
-        place += 1
+def parse(args: list[str]) -> PlaybookOptions:
+    values_by_option: dict[str, list[str]] = {"extra": [], "tags": [], "skip": [], "limit": []}
+    verbosity, position = 0, 0
+    while position < len(args):
+        word, sign, value = args[position].partition("=")
+        position += 1
         if word.startswith("-v") and set(word[1:]) == {"v"}:
             verbosity = len(word) - 1
         elif word == "--verbose":
             verbosity += 1
         elif word in _VALUES:
             if not sign:
-                value = args[place] if place < len(args) else ""
-                place += 1
-            said[_VALUES[word]].append(value.strip("'\""))
-    limit = said["limit"][-1] if said["limit"] else ""
-    return Options(limit, verbosity, _extra(said["extra"]), _tags(said["tags"]), _tags(said["skip"]))
+                value = args[position] if position < len(args) else ""
+                position += 1
+            values_by_option[_VALUES[word]].append(value.strip("'\""))
+    limit = values_by_option["limit"][-1] if values_by_option["limit"] else ""
+    return PlaybookOptions(
+        limit,
+        verbosity,
+        _extra(values_by_option["extra"]),
+        _tags(values_by_option["tags"]),
+        _tags(values_by_option["skip"]),
+    )
 
 
 def _split(text: str) -> list[str]:
@@ -58,20 +64,20 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def _tags(said: list[str]) -> frozenset[str]:
-    return frozenset(tag.strip() for text in said for tag in text.split(",") if tag.strip())
+def _tags(texts: list[str]) -> frozenset[str]:
+    return frozenset(tag.strip() for text in texts for tag in text.split(",") if tag.strip())
 
 
-def _extra(said: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for text in said:
+def _extra(texts: list[str]) -> dict[str, Any]:
+    variables: dict[str, Any] = {}
+    for text in texts:
         if text.lstrip().startswith("{"):
             try:
-                held = json.loads(text)
+                document = json.loads(text)
             except ValueError:
                 continue
-            found |= held
+            variables |= document
         else:
             pairs = (word.partition("=") for word in _split(text))
-            found |= {key: value.strip("'\"") for key, sign, value in pairs if sign}
-    return found
+            variables |= {key: value.strip("'\"") for key, sign, value in pairs if sign}
+    return variables

@@ -1,4 +1,4 @@
-"""The playbooks that the execution environment has of its own."""
+"""The debug playbooks that are built into the execution environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAYBOOKS = {
 }
 
 
-class DebugFolder:
+class DebugPlaybooks:
     root = ROOT
 
     def read(self, path: str) -> str | None:
@@ -27,10 +27,10 @@ class DebugFolder:
     def has(self, path: str) -> bool:
         return path in _PLAYBOOKS
 
-    def below(self, _: str) -> Sequence[str]:
+    def files_in(self, _: str) -> Sequence[str]:
         return ()
 
 
 def plays(playbook: str) -> tuple[Play, ...]:
-    """Raises ``AnsibleError`` for one that there is not."""
-    return read_playbook(DebugFolder(), playbook)
+    """The plays of a debug playbook; raises ``AnsibleError`` when it does not exist."""
+    return read_playbook(DebugPlaybooks(), playbook)

@@ -1,4 +1,4 @@
-"""What a host tells of itself when Ansible gathers facts."""
+"""Facts that Ansible gathers from a host."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def node_facts(context: Context, xname: str) -> dict[str, Any]:
     architecture = _ARCHITECTURES.get(part.model.arch, "x86_64") if part and part.model else "x86_64"
     name = place.aliases[0] if place and place.aliases else xname
     networks = sorted(nic.network for nic in context.machine.nics(xname))
-    interfaces = [f"{network.lower()}{networks[:place].count(network)}" for place, network in enumerate(networks)]
+    interfaces = [f"{network.lower()}{networks[:index].count(network)}" for index, network in enumerate(networks)]
     addresses = [nic.address for nic in context.machine.nics(xname) if nic.network == "NMN" and nic.address]
     return {
         **_SYSTEM,
-        **_of_architecture(architecture),
+        **_architecture_facts(architecture),
         "ansible_hostname": name,
         "ansible_nodename": name,
         "ansible_interfaces": [*interfaces, "lo"],
@@ -40,10 +40,10 @@ def node_facts(context: Context, xname: str) -> dict[str, Any]:
 
 
 def image_facts(architecture: str) -> dict[str, Any]:
-    """Of the container in which an image is customised."""
-    found = _of_architecture(_ARCHITECTURES.get(architecture, "x86_64"))
-    return {**_SYSTEM, **found, "ansible_virtualization_type": "container"}
+    """Facts of the container in which an image is customised."""
+    architecture_facts = _architecture_facts(_ARCHITECTURES.get(architecture, "x86_64"))
+    return {**_SYSTEM, **architecture_facts, "ansible_virtualization_type": "container"}
 
 
-def _of_architecture(architecture: str) -> dict[str, Any]:
+def _architecture_facts(architecture: str) -> dict[str, Any]:
     return {"ansible_architecture": architecture, "ansible_machine": architecture}

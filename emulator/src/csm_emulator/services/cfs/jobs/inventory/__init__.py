@@ -1,1 +1,1 @@
-"""The container ``inventory`` of a session's job: which hosts it configures."""
+"""The container ``inventory`` of a session's job: it writes the hosts that Ansible configures."""

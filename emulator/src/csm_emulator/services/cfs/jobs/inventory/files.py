@@ -1,4 +1,4 @@
-"""The files that the container ``inventory`` leaves for the others, as cfs-operator writes them."""
+"""The files that the container ``inventory`` writes for the other containers."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ FILE = "/inventory/hosts/01-cfs-generated.yaml"
 _JOBS = "/inventory/image_to_job.yaml"
 _COMPLETE = "/inventory/complete"
 _CONTAINERS = ("inventory", "ansible", "teardown")
-"""That share the volume."""
+"""Containers that share the volume."""
 
 
 def inventory_files(run: Run | None, container: str) -> Mapping[str, str | Callable[[], str]]:
-    """By path. The inventory of a large machine is long: its text is made when it is read."""
+    """File contents by path. A long inventory is rendered only when it is read."""
     if run is None or run["inventory"] is None or container not in _CONTAINERS:
         return {}
     files: dict[str, str | Callable[[], str]] = {_COMPLETE: "0"}
     definition = run["target"]["definition"]
     if definition != "repo":
-        files[FILE] = lambda: _dumped(_inventory(run, definition))
+        files[FILE] = lambda: _to_yaml(_inventory(run, definition))
     if definition == "image":
-        files[_JOBS] = lambda: _dumped(_image_jobs(run))
+        files[_JOBS] = lambda: _to_yaml(_image_jobs(run))
     return files
 
 
@@ -43,8 +43,10 @@ def _inventory(run: Run, definition: str) -> Any:
 
 
 def _image_jobs(run: Run) -> Any:
-    return {made["name"]: {"job_id": made["job"], "image_id": image} for image, made in run["images"].items()}
+    return {
+        image_job["name"]: {"job_id": image_job["job"], "image_id": image} for image, image_job in run["images"].items()
+    }
 
 
-def _dumped(value: Any) -> str:
+def _to_yaml(value: Any) -> str:
     return str(yaml.dump(value, Dumper=yaml.CSafeDumper, default_flow_style=False, indent=2))

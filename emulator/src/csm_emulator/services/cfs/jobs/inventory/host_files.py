@@ -1,4 +1,4 @@
-"""Inventory that comes from files of a repository: hosts in INI or YAML, ``group_vars`` and ``host_vars``."""
+"""Inventory from files of a repository: hosts in INI or YAML, ``group_vars`` and ``host_vars``."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Reading
-from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MOST_PIECES, AnsibleError, count_pieces
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MAX_FILE_VALUES, AnsibleError, estimate_values
 from csm_emulator.services.cfs.jobs.repositories import Repository
 
 ROOT = "/etc/ansible/hosts"
 _YAML = (".yml", ".yaml", ".json")
 _IGNORED = (".md", ".txt", ".cfg", ".py", ".pyc", ".ini~", ".orig", ".rpm", ".retry", ".rst")
 
-_MOST_CHILDREN = 500
-"""Groups inside of groups."""
+_MAX_CHILDREN = 500
+"""Links from groups to child groups; further links are ignored."""
 
 
 @dataclass(slots=True)
-class Found:
-    """What files say; plain data."""
+class FileInventory:
+    """The inventory in a repository's files, as plain data."""
 
     groups: dict[str, dict[str, None]] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
@@ -29,14 +29,14 @@ class Found:
     group_vars: dict[str, dict[str, Any]] = field(default_factory=dict)
     _links: int = 0
 
-    def add(self, group: str, host: str, given: dict[str, Any]) -> None:
+    def add(self, group: str, host: str, variables: dict[str, Any]) -> None:
         self.groups.setdefault(group, {})[host] = None
-        if given:
-            self.host_vars.setdefault(host, {}).update(given)
+        if variables:
+            self.host_vars.setdefault(host, {}).update(variables)
 
     def add_child(self, group: str, child: str) -> None:
-        """What is beyond the most is left out."""
-        if self._links < _MOST_CHILDREN:
+        """Add a child group; ignored beyond the maximum."""
+        if self._links < _MAX_CHILDREN:
             self._links += 1
             self.children.setdefault(group, []).append(child)
 
@@ -46,79 +46,82 @@ class Found:
         return {name: list(self._members(name)) for name in names if name != "all"}
 
     def _members(self, name: str) -> dict[str, None]:
-        found: dict[str, None] = {}
-        waiting, seen = [name], {name}
-        while waiting:
-            group = waiting.pop()
-            found |= self.groups.get(group, {})
-            new = [child for child in reversed(self.children.get(group, ())) if child not in seen]
-            waiting += new
-            seen |= set(new)
-        return found
+        hosts: dict[str, None] = {}
+        to_visit, visited = [name], {name}
+        while to_visit:
+            group = to_visit.pop()
+            hosts |= self.groups.get(group, {})
+            new = [child for child in reversed(self.children.get(group, ())) if child not in visited]
+            to_visit += new
+            visited |= set(new)
+        return hosts
 
 
-def read_hosts(repository: Repository) -> Found:
-    """Raises ``Silent`` and ``Paused``. A file that cannot be read is left out, as Ansible does with a warning."""
-    found = Found()
-    reading = repository.reading(ROOT)
+def read_hosts(repository: Repository) -> FileInventory:
+    """The inventory of a repository, without unreadable files, which Ansible skips too.
+
+    Raises ``VcsUnavailable`` and ``ReadingPaused``.
+    """
+    inventory = FileInventory()
+    reader = repository.reader(ROOT)
     for path in sorted(repository.paths):
         folder, name = posixpath.split(path)
-        about_vars = path.startswith(("group_vars/", "host_vars/"))
-        if name.startswith(".") or name.endswith(_IGNORED) or (folder and not about_vars):
+        is_vars_file = path.startswith(("group_vars/", "host_vars/"))
+        if name.startswith(".") or name.endswith(_IGNORED) or (folder and not is_vars_file):
             continue
         text = repository.read(path) or ""
-        if about_vars:
-            _read_vars(found, path, _loaded(reading, path, text))
+        if is_vars_file:
+            _read_vars(inventory, path, _load(reader, path, text))
         elif path.endswith(_YAML):
-            _read_groups(found, _loaded(reading, path, text))
-        elif count_pieces(text) <= MOST_PIECES:
-            _read_ini(found, text)
-    repository.end_reading(ROOT)
-    return found
+            _read_groups(inventory, _load(reader, path, text))
+        elif estimate_values(text) <= MAX_FILE_VALUES:
+            _read_ini(inventory, text)
+    repository.end_reader(ROOT)
+    return inventory
 
 
-def _read_vars(found: Found, path: str, held: Any) -> None:
-    kind, _, rest = path.partition("/")
-    owner = rest.partition("/")[0]
+def _read_vars(inventory: FileInventory, path: str, document: Any) -> None:
+    kind, _, relative_path = path.partition("/")
+    owner = relative_path.partition("/")[0]
     for ending in _YAML:
         owner = owner.removesuffix(ending)
-    if isinstance(held, dict):
-        known = found.group_vars if kind == "group_vars" else found.host_vars
-        known[owner] = {**known.get(owner, {}), **held}
+    if isinstance(document, dict):
+        variables = inventory.group_vars if kind == "group_vars" else inventory.host_vars
+        variables[owner] = {**variables.get(owner, {}), **document}
 
 
-def _loaded(reading: Reading, path: str, text: str) -> Any:
+def _load(reader: LayerReader, path: str, text: str) -> Any:
     try:
-        return reading.load(text, posixpath.join(ROOT, path))
+        return reader.load(text, posixpath.join(ROOT, path))
     except AnsibleError:
         return None
 
 
-def _read_groups(found: Found, held: Any) -> None:
-    if isinstance(held, dict):
-        for group, body in held.items():
-            _read_group(found, str(group), body)
+def _read_groups(inventory: FileInventory, document: Any) -> None:
+    if isinstance(document, dict):
+        for group, body in document.items():
+            _read_group(inventory, str(group), body)
 
 
-def _read_group(found: Found, group: str, body: Any, depth: int = 0) -> None:
+def _read_group(inventory: FileInventory, group: str, body: Any, depth: int = 0) -> None:
     if not isinstance(body, dict) or depth > 20:
         return
-    for host, given in _pairs(body.get("hosts")):
-        found.add(group, host, given)
+    for host, variables in _pairs(body.get("hosts")):
+        inventory.add(group, host, variables)
     for child, inner in _pairs(body.get("children")):
-        found.add_child(group, child)
-        _read_group(found, child, inner, depth + 1)
+        inventory.add_child(group, child)
+        _read_group(inventory, child, inner, depth + 1)
     if isinstance(body.get("vars"), dict):
-        found.group_vars[group] = {**found.group_vars.get(group, {}), **body["vars"]}
+        inventory.group_vars[group] = {**inventory.group_vars.get(group, {}), **body["vars"]}
 
 
 def _pairs(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(value, dict):
-        for key, held in value.items():
-            yield str(key), dict(held) if isinstance(held, dict) else {}
+        for key, item in value.items():
+            yield str(key), dict(item) if isinstance(item, dict) else {}
 
 
-def _read_ini(found: Found, text: str) -> None:
+def _read_ini(inventory: FileInventory, text: str) -> None:
     group, kind = "ungrouped", ""
     for raw in text.splitlines():
         line = raw.split("#")[0].split(" ;")[0].strip()
@@ -126,13 +129,13 @@ def _read_ini(found: Found, text: str) -> None:
             continue
         if line.startswith("[") and line.endswith("]"):
             group, _, kind = line[1:-1].partition(":")
-            found.groups.setdefault(group, {})
+            inventory.groups.setdefault(group, {})
         elif kind == "children":
-            found.add_child(group, line)
+            inventory.add_child(group, line)
         elif kind == "vars":
             key, _, value = line.partition("=")
-            found.group_vars.setdefault(group, {})[key.strip()] = value.strip()
+            inventory.group_vars.setdefault(group, {})[key.strip()] = value.strip()
         else:
-            name, *rest = line.split()
-            pairs = (word.partition("=") for word in rest)
-            found.add(group, name, {key: value for key, sign, value in pairs if sign})
+            name, *assignments = line.split()
+            pairs = (word.partition("=") for word in assignments)
+            inventory.add(group, name, {key: value for key, sign, value in pairs if sign})

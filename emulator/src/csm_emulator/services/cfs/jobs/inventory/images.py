@@ -1,56 +1,56 @@
-"""The container ``inventory`` when images are the target: IMS opens each in a container that Ansible can reach."""
+"""The container ``inventory`` for image targets: IMS opens each image in a container that Ansible can reach."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from csm_emulator.services.cfs.jobs.ims_client import Ims, ImsRefused, ImsSilent
-from csm_emulator.services.cfs.jobs.inventory.container import Inventories, spec_groups
-from csm_emulator.services.cfs.jobs.job_context import Bench, Run
-from csm_emulator.services.cfs.jobs.repositories import Silent
+from csm_emulator.services.cfs.jobs.ims_client import ImsClient, ImsError, ImsUnavailable
+from csm_emulator.services.cfs.jobs.inventory.container import InventoryContainer, spec_groups
+from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
+from csm_emulator.services.cfs.jobs.repositories import VcsUnavailable
 
 POLL = 5.0
 TRIES = 20
-"""So often a silent IMS is asked before the job gives up."""
+"""Attempts before the job fails because IMS does not answer."""
 _LOGGER = "cray.cfs.inventory.image"
 _ALL_IMAGES = "cfs_image"
 
 
-class ImageInventories:
-    def __init__(self, bench: Bench, ims: Ims, inventories: Inventories) -> None:
-        self._bench = bench
+class ImageInventory:
+    def __init__(self, job_context: JobContext, ims: ImsClient, container: InventoryContainer) -> None:
+        self._job_context = job_context
         self._ims = ims
-        self._inventories = inventories
-        bench.answer("image-inventory", self._request)
-        bench.answer("image-poll", self._poll)
-        bench.answer("image-ready", self._ready)
+        self._container = container
+        job_context.on_step("image-inventory", self._request)
+        job_context.on_step("image-poll", self._poll)
+        job_context.on_step("image-ready", self._ready)
 
     def _log(self, run: Run, message: str, level: str = "INFO") -> None:
-        self._inventories.log(run, message, level, _LOGGER)
+        self._container.log(run, message, level, _LOGGER)
 
     def _request(self, run: Run, attempt: int) -> None:
-        """A key, and a job for every image; what is done already is not done again."""
+        """Upload a key and start a job for every image; steps that were completed before are skipped."""
         try:
             if run["key"] is None:
                 self._log(run, "Uploading public key to IMS for SSH container access.")
-                run = self._bench.put(run, key=self._ims.upload_key(f"cfs_{run['name']}", self._public_key(run)))
+                run = self._job_context.put(run, key=self._ims.upload_key(f"cfs_{run['name']}", self._public_key(run)))
             for image in dict.fromkeys(image for members in spec_groups(run).values() for image in members):
                 if image not in run["images"]:
                     run = self._request_image(run, image)
-        except ImsSilent:
-            self._again(run, "image-inventory", attempt)
-        except ImsRefused as error:
-            self._refused(run, str(error))
+        except ImsUnavailable:
+            self._retry(run, "image-inventory", attempt)
+        except ImsError as error:
+            self._fail(run, str(error))
         else:
-            self._bench.next(run, 1.0, "image-poll", self._bench.context.clock.now(), 1)
+            self._job_context.schedule(run, 1.0, "image-poll", self._job_context.context.clock.now(), 1)
 
     def _request_image(self, run: Run, image: str) -> Run:
         self._log(run, f"Requesting access to IMS image={image!r}")
-        known = self._ims.image(image)
+        image_record = self._ims.image(image)
         body: dict[str, Any] = {
             "job_type": "customize",
-            "image_root_archive_name": _result_name(run, image) or f"{known['name']}_cfs_{run['name']}",
+            "image_root_archive_name": _result_name(run, image) or f"{image_record['name']}_cfs_{run['name']}",
             "artifact_id": image,
             "public_key_id": run["key"],
             "ssh_containers": [{"name": run["name"], "jail": True}],
@@ -58,62 +58,65 @@ class ImageInventories:
         if any(layer["special_parameters"].get("ims_require_dkms") for layer in run["layers"]):
             body["require_dkms"] = True
         job = self._ims.start_job(body)
-        self._bench.book.change_session(run["name"], ims_job=job["id"])
-        made = {"job": job["id"], "name": body["image_root_archive_name"], "arch": known.get("arch", "")}
-        return self._bench.put(run, images={**run["images"], image: made})
+        self._job_context.records.change_session(run["name"], ims_job=job["id"])
+        image_job = {"job": job["id"], "name": body["image_root_archive_name"], "arch": image_record.get("arch", "")}
+        return self._job_context.put(run, images={**run["images"], image: image_job})
 
     def _poll(self, run: Run, since: float, attempt: int) -> None:
         waiting = False
         try:
-            for image, made in run["images"].items():
-                if "host" not in made:
-                    found = self._look(run, image, made, since)
-                    waiting |= found is None
-                    if found:
-                        run = self._bench.put(run, images={**run["images"], image: {**made, **found}})
-        except ImsSilent:
-            self._again(run, "image-poll", attempt, since)
-        except ImsRefused as error:
-            self._refused(run, str(error))
+            for image, image_job in run["images"].items():
+                if "host" not in image_job:
+                    connection = self._check_job(run, image, image_job, since)
+                    waiting |= connection is None
+                    if connection:
+                        run = self._job_context.put(run, images={**run["images"], image: {**image_job, **connection}})
+        except ImsUnavailable:
+            self._retry(run, "image-poll", attempt, since)
+        except ImsError as error:
+            self._fail(run, str(error))
         else:
-            self._bench.next(run, *((POLL, "image-poll", since, 1) if waiting else (2.0, "image-ready")))
+            self._job_context.schedule(run, *((POLL, "image-poll", since, 1) if waiting else (2.0, "image-ready")))
 
-    def _look(self, run: Run, image: str, made: dict[str, Any], since: float) -> dict[str, Any] | None:
-        """Where the container is reached; None as long as it is not there."""
-        job = self._ims.job(made["job"])
-        about = f"for IMS image={image!r} job={made['job']!r}"
+    def _check_job(self, run: Run, image: str, image_job: dict[str, Any], since: float) -> dict[str, Any] | None:
+        """Host and port of the container; None while it is not ready."""
+        job = self._ims.job(image_job["job"])
+        description = f"for IMS image={image!r} job={image_job['job']!r}"
         if job["status"] in ("error", "success"):
-            raise ImsRefused(f"IMS status={job['status']} {about}, SSH container was not created.")
+            raise ImsError(f"IMS status={job['status']} {description}, SSH container was not created.")
         if job["status"] != "waiting_on_user":
-            elapsed = int(self._bench.context.clock.now() - since)
-            self._log(run, f"IMS status={job['status']} {about}. Elapsed time={elapsed}s")
+            elapsed = int(self._job_context.context.clock.now() - since)
+            self._log(run, f"IMS status={job['status']} {description}. Elapsed time={elapsed}s")
             return None
         for container in job.get("ssh_containers") or ():
             if container["name"] == run["name"]:
-                where = container["connection_info"]["cluster.local"]
+                address = container["connection_info"]["cluster.local"]
                 self._log(run, "Checking ssh availability")
-                waiting = f"Waiting for SSH to be available at {where['host']}:{where['port']}. Elapsed time=0s"
+                waiting = f"Waiting for SSH to be available at {address['host']}:{address['port']}. Elapsed time=0s"
                 self._log(run, waiting)
-                return {"host": where["host"], "port": where["port"], "pod": job.get("kubernetes_job", "")}
-        raise ImsRefused(f"IMS status=waiting_on_user {about}, but SSHcontainer was not created.")
+                return {"host": address["host"], "port": address["port"], "pod": job.get("kubernetes_job", "")}
+        raise ImsError(f"IMS status=waiting_on_user {description}, but SSHcontainer was not created.")
 
     def _ready(self, run: Run) -> None:
         try:
-            files = self._inventories.from_files(run)
-        except Silent:
-            self._bench.next(run, POLL, "image-ready")
+            files = self._container.from_files(run)
+        except VcsUnavailable:
+            self._job_context.schedule(run, POLL, "image-ready")
             return
         self._remove_key(run)
-        variables = {image: _variables(made) for image, made in run["images"].items()}
-        jobs = {made["name"]: {"job_id": made["job"], "image_id": image} for image, made in run["images"].items()}
+        variables = {image: _variables(image_job) for image, image_job in run["images"].items()}
+        jobs = {
+            image_job["name"]: {"job_id": image_job["job"], "image_id": image}
+            for image, image_job in run["images"].items()
+        }
         groups = {**spec_groups(run), _ALL_IMAGES: list(run["images"])}
-        shown: dict[str, dict[str, dict[str, Any]]] = {
+        inventory: dict[str, dict[str, dict[str, Any]]] = {
             name: {"hosts": {host: {} for host in members}} for name, members in groups.items()
         }
-        shown[_ALL_IMAGES] = {"hosts": variables}
+        inventory[_ALL_IMAGES] = {"hosts": variables}
         self._log(run, f"Generated image to job mapping={json.dumps(jobs, indent=2)} ")
-        self._log(run, f"Inventory generated: {json.dumps(shown, indent=2)} ")
-        self._inventories.done(run, groups, files, variables)
+        self._log(run, f"Inventory generated: {json.dumps(inventory, indent=2)} ")
+        self._container.complete(run, groups, files, variables)
 
     def _remove_key(self, run: Run) -> None:
         if run["key"] is not None:
@@ -121,23 +124,23 @@ class ImageInventories:
             if not self._ims.remove_key(run["key"]):
                 self._log(run, "Unable to delete a public key to IMS.", "WARNING")
 
-    def _again(self, run: Run, step: str, attempt: int, *args: Any) -> None:
+    def _retry(self, run: Run, step: str, attempt: int, *args: Any) -> None:
         if attempt < TRIES:
-            self._bench.next(run, min(2.0**attempt, 120.0), step, *args, attempt + 1)
+            self._job_context.schedule(run, min(2.0**attempt, 120.0), step, *args, attempt + 1)
         else:
-            self._refused(run, "Max retries exceeded with url: /images")
+            self._fail(run, "Max retries exceeded with url: /images")
 
-    def _refused(self, run: Run, problem: str) -> None:
+    def _fail(self, run: Run, problem: str) -> None:
         self._log(run, problem, "ERROR")
         self._remove_key(run)
         failure = "One or more IMS jobs failed to launch."
-        self._inventories.log(
+        self._container.log(
             run, f"An error occurred while attempting to generate the inventory. Error: {failure}", "ERROR"
         )
-        self._bench.next(run, 0.2, "inventory-failed")
+        self._job_context.schedule(run, 0.2, "inventory-failed")
 
     def _public_key(self, run: Run) -> str:
-        digits = self._bench.context.random.hex(60, run["job"])
+        digits = self._job_context.context.random.hex(60, run["job"])
         return f"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY{digits} root@cfs"
 
 
@@ -148,10 +151,10 @@ def _result_name(run: Run, image: str) -> str:
     return ""
 
 
-def _variables(made: dict[str, Any]) -> dict[str, Any]:
+def _variables(image_job: dict[str, Any]) -> dict[str, Any]:
     return {
-        "ansible_host": made["host"],
-        "ansible_port": made["port"],
+        "ansible_host": image_job["host"],
+        "ansible_port": image_job["port"],
         "cray_cfs_image": True,
         "ansible_python_interpreter": "/usr/bin/env python3",
         "ansible_ssh_private_key_file": "/etc/ansible/ssh/id_image",

@@ -1,4 +1,4 @@
-"""What the bodies of IMS hold, read by marshmallow, as in the service itself."""
+"""Schemas of request bodies, for marshmallow, which the real service uses too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ X86, ARM = "x86_64", "aarch64"
 ARCHES = (ARM, X86)
 CREATE, CUSTOMIZE = "create", "customize"
 JOB_TYPES = (CREATE, CUSTOMIZE)
-UNDER_WAY = (
+RUNNING_STATUSES = (
     "creating",
     "fetching_image",
     "fetching_recipe",
@@ -24,7 +24,7 @@ UNDER_WAY = (
     "packaging_artifacts",
     "waiting_on_user",
 )
-STATUSES = (*UNDER_WAY, "error", "success")
+STATUSES = (*RUNNING_STATUSES, "error", "success")
 RECIPE_TYPES = ("kiwi-ng", "packer")
 DISTRIBUTIONS = ("sles12", "sles15", "centos7")
 _RECIPE_TYPE = "Recipe type must be one of: {choices}."
@@ -49,7 +49,7 @@ def _name(name: str) -> fields.String:
 
 
 def _size() -> fields.Integer:
-    """The real one has the same words for both sizes."""
+    """The real service has the same message for both sizes."""
     return fields.Integer(validate=Range(min=1, error="build_env_size must be greater than or equal to 1"))
 
 
@@ -145,7 +145,7 @@ class JobPatch(Schema):
 
 
 def load(schema: type[Schema], body: Json) -> dict[str, Json]:
-    """With the defaults; refuses as the service does. UUIDs come back as text, as records hold them."""
+    """The body with defaults; raises ``Refused`` with the service's messages. UUIDs become text, as in records."""
     try:
         loaded: dict[str, Json] = schema().load(body)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The pods of jobs, and the steps that each of them goes through."""
+"""The pods of jobs and the steps that each pod goes through."""
 
 from __future__ import annotations
 
@@ -11,58 +11,56 @@ from csm_emulator.machine.context import Event
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.records import Record
 from csm_emulator.seed_data.images import INITRD, KERNEL, PARAMETERS
-from csm_emulator.services.ims.images.artifacts import Bucket
+from csm_emulator.services.ims.images.artifacts import S3WithMetadata
 from csm_emulator.services.ims.images.root_file_system import image_root
-from csm_emulator.services.ims.jobs import build as building
-from csm_emulator.services.ims.jobs import customize as customizing
-from csm_emulator.services.ims.jobs import upload as packaging
-from csm_emulator.services.ims.jobs.pod import NAMESPACE, STEP, Run
-from csm_emulator.services.ims.jobs.requests import Source
-from csm_emulator.services.ims.schemas.bodies import CREATE, CUSTOMIZE, UNDER_WAY
+from csm_emulator.services.ims.jobs import build, customize, upload
+from csm_emulator.services.ims.jobs.job_pod import NAMESPACE, STEP, JobPod
+from csm_emulator.services.ims.jobs.requests import JobSource
+from csm_emulator.services.ims.schemas import CREATE, CUSTOMIZE, RUNNING_STATUSES
 
 _STEPS = {
     CUSTOMIZE: {
-        "fetch": customizing.fetch,
-        "unpacked": customizing.unpacked,
-        "ready": customizing.ready,
-        "left": customizing.left,
-        "lost": customizing.lost,
-        "upload": packaging.upload,
+        "fetch": customize.fetch,
+        "unpacked": customize.unpacked,
+        "ready": customize.ready,
+        "left": customize.shell_exited,
+        "lost": customize.node_lost,
+        "upload": upload.upload,
     },
     CREATE: {
-        "fetch": building.fetch,
-        "repos": building.repos,
-        "build": building.build,
-        "built": building.built,
-        "upload": packaging.upload,
+        "fetch": build.fetch,
+        "repos": build.repos,
+        "build": build.build,
+        "built": build.built,
+        "upload": upload.upload,
     },
 }
-_USUALLY_STUCK = {CUSTOMIZE: "waiting_on_user", CREATE: "building_image"}
-_HEARTBEATS = 60.0
-"""Twelve, five seconds apart."""
+_DEFAULT_STUCK_STATUS = {CUSTOMIZE: "waiting_on_user", CREATE: "building_image"}
+_HEARTBEAT_TIMEOUT = 60.0
+"""Seconds until a lost remote node is noticed: twelve heartbeats, five seconds apart."""
 _SIGNING_KEYS = ("/signing-keys/hpe-signing-key.asc", "/signing-keys/suse-signing-key.asc")
 _REGISTRY = "artifactory.algol60.net/csm-docker/stable"
 
 
 def _check_status(fault: Fault) -> None:
-    status = fault.facts.get("status", UNDER_WAY[0])
-    if status not in UNDER_WAY:
-        raise InvalidMachine(f"no job under way has the status {status!r}; there are {', '.join(UNDER_WAY)}")
+    status = fault.facts.get("status", RUNNING_STATUSES[0])
+    if status not in RUNNING_STATUSES:
+        raise InvalidMachine(f"no job under way has the status {status!r}; there are {', '.join(RUNNING_STATUSES)}")
 
 
-class Runs:
-    def __init__(self, context: Context, s3: Bucket) -> None:
+class JobPods:
+    def __init__(self, context: Context, s3: S3WithMetadata) -> None:
         self._context = context
         self._s3 = s3
         self._table = context.tables.open("ims.runs")
         context.scheduler.answer(STEP, self._step)
         context.faults.answer("image-job-stuck", _check_status)
-        context.cluster.watch(self._seen)
+        context.cluster.watch(self._on_pod_event)
         context.cluster.volumes.append(self._files)
-        context.machine.watch(self._heard)
+        context.machine.watch(self._on_machine_event)
 
-    def start(self, job: Record, source: Source) -> None:
-        """The pod is there at once, and begins when its image is pulled."""
+    def start(self, job: Record, source: JobSource) -> None:
+        """Create the pod; its first step runs when the container image is pulled."""
         job_id = job["id"]
         pod = f"{job['kubernetes_job']}-{self._context.random.hex(5, 'ims.pod', job_id)}"
         self._table[job_id] = {
@@ -90,8 +88,8 @@ class Runs:
             "next": "",
         }
         self._start_pod(job, pod)
-        run = self._run(job_id)
-        run.go("fetch", run.chance(4, 15, "schedule"))
+        job_pod = self._job_pod(job_id)
+        job_pod.schedule_step("fetch", job_pod.random_seconds(4, 15, "schedule"))
 
     def _start_pod(self, job: Record, pod: str) -> None:
         self._context.cluster.start_pod(
@@ -106,63 +104,63 @@ class Runs:
         )
 
     def remove(self, job: Record) -> None:
-        """The pod goes, whatever it is doing."""
+        """Delete the pod in whatever step it is."""
         self._context.cluster.delete_job(NAMESPACE, job["kubernetes_job"])
 
-    def _run(self, job_id: str) -> Run:
-        return Run(self._context, self._table, self._s3, job_id)
+    def _job_pod(self, job_id: str) -> JobPod:
+        return JobPod(self._context, self._table, self._s3, job_id)
 
     def _step(self, job_id: str, step: str, tries: int) -> None:
-        """Nothing, when the pod is gone by now."""
+        """Run the step, unless the pod has been deleted meanwhile."""
         if job_id not in self._table:
             return
-        run = self._run(job_id)
-        if self._sticks(run):
-            run.keep(next="stuck")
+        job_pod = self._job_pod(job_id)
+        if self._is_stuck(job_pod):
+            job_pod.update(next="stuck")
             return
-        _STEPS[run["kind"]][step](run, tries)
+        _STEPS[job_pod["kind"]][step](job_pod, tries)
 
-    def _sticks(self, run: Run) -> bool:
-        status, usual = run["status"], _USUALLY_STUCK[run["kind"]]
+    def _is_stuck(self, job_pod: JobPod) -> bool:
+        status, usual = job_pod["status"], _DEFAULT_STUCK_STATUS[job_pod["kind"]]
         return (
             self._context.faults.strikes(
                 "image-job-stuck",
-                run.job_id,
-                run["name"],
+                job_pod.job_id,
+                job_pod["name"],
                 when=lambda fault: bool(fault.facts.get("status", usual) == status),
             )
             is not None
         )
 
-    def _seen(self, event: PodEvent) -> None:
+    def _on_pod_event(self, event: PodEvent) -> None:
         job_id = _job_of(event.pod)
         if job_id not in self._table:
             return
-        run = self._run(job_id)
+        job_pod = self._job_pod(job_id)
         if event.kind == "deleted":
-            run.drop_files()
+            job_pod.drop_files()
             del self._table[job_id]
         elif event.kind == "file":
             path = event.what.partition(":")[2]
-            if path.rpartition("/")[2] in (customizing.COMPLETE, customizing.FAILED):
-                customizing.signalled(run, path)
+            if path.rpartition("/")[2] in (customize.COMPLETE, customize.FAILED):
+                customize.signalled(job_pod, path)
 
     def _files(self, pod: Pod, container: str) -> Mapping[str, str]:
-        """A builder has signing keys, the others the image that is laid out; a remote job has it on another node."""
+        """Signing keys for a builder; the unpacked image for other containers, unless the job is on a remote node."""
         facts = self._table.get(_job_of(pod))
-        if facts is not None and container == building.BUILD:
+        if facts is not None and container == build.BUILD:
             return dict.fromkeys(_SIGNING_KEYS, "-----BEGIN PGP PUBLIC KEY BLOCK-----\n")
-        if facts is None or facts["remote"] or container not in (customizing.SHELL, packaging.SIDECAR):
+        if facts is None or facts["remote"] or container not in (customize.SHELL, upload.SIDECAR):
             return {}
         return image_root(facts["arch"])
 
-    def _heard(self, event: Event) -> None:
-        """A node that goes takes the container with it in which somebody works on an image."""
+    def _on_machine_event(self, event: Event) -> None:
+        """When a remote build node stops, customisation jobs on it fail."""
         if event.kind != "beat" or event.value != "stopped":
             return
         for job_id, facts in list(self._table.items()):
             if facts["remote"] == event.xname and facts["next"] == "user":
-                self._run(job_id).go("lost", _HEARTBEATS)
+                self._job_pod(job_id).schedule_step("lost", _HEARTBEAT_TIMEOUT)
 
 
 def _job_of(pod: Pod) -> str:
@@ -173,9 +171,9 @@ def _job_of(pod: Pod) -> str:
 
 def _containers(kind: str) -> list[Container]:
     utils, shell = f"{_REGISTRY}/cray-ims-utils:2.17.0", f"{_REGISTRY}/cray-ims-sshd:1.13.0"
-    both = [Container(packaging.SIDECAR, utils), Container(customizing.SHELL, shell)]
+    both = [Container(upload.SIDECAR, utils), Container(customize.SHELL, shell)]
     if kind == CUSTOMIZE:
-        return [Container(customizing.PREPARE, utils, init=True), *both]
+        return [Container(customize.PREPARE, utils, init=True), *both]
     builder = f"{_REGISTRY}/cray-ims-kiwi-ng-opensuse-x86_64-builder:1.9.0"
-    first = [Container(name, utils, init=True) for name in (building.FETCH, building.REPOS, building.CA_RPM)]
-    return [*first, Container(building.BUILD, builder, init=True), *both]
+    first = [Container(name, utils, init=True) for name in (build.FETCH, build.REPOS, build.CA_RPM)]
+    return [*first, Container(build.BUILD, builder, init=True), *both]

@@ -1,4 +1,4 @@
-"""The operator's part: a job for each new session, with its pod."""
+"""Creating the Kubernetes job and pod of a new session."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ from typing import Any
 
 from csm_emulator.cluster.pods import Container
 from csm_emulator.seed_data.cluster_nodes import one_of, workers
-from csm_emulator.services.cfs.jobs.job_context import NAMESPACE, Bench, Run
+from csm_emulator.services.cfs.jobs.job_context import NAMESPACE, JobContext, Run
 
 _REGISTRY = "artifactory.algol60.net/csm-docker/stable"
 UTILITY = f"{_REGISTRY}/cray-cfs-operator:1.29.0"
 EXECUTION = f"{_REGISTRY}/cray-aee:1.21.0"
 PROXY = f"{_REGISTRY}/docker.io/istio/proxyv2:1.19.10"
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
-"""What Kubernetes makes the ends of names from."""
-_LONGEST_LABEL = 60
+"""The characters that Kubernetes uses in generated name suffixes."""
+_MAX_LABEL_LENGTH = 60
 
 
-class Jobs:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._workers = workers(bench.context.machine.topology)
-        self._numbers = bench.context.tables.open("cfs.runs.numbers")
+class JobCreator:
+    def __init__(self, job_context: JobContext) -> None:
+        self._job_context = job_context
+        self._workers = workers(job_context.context.machine.topology)
+        self._numbers = job_context.context.tables.open("cfs.runs.numbers")
 
     def new_name(self, session: str) -> str:
         number = int(self._numbers.get("last", 0)) + 1
         self._numbers["last"] = number
-        return f"cfs-{self._bench.context.random.uuid('cfs.job', session, number)}"
+        return f"cfs-{self._job_context.context.random.uuid('cfs.job', session, number)}"
 
     def start(self, session: dict[str, Any], layers: list[dict[str, Any]], job: str) -> Run:
-        """The job of this name; Kubernetes takes a moment to place its pod."""
-        bench = self._bench
+        """Start the job with this name; its first container begins when Kubernetes has scheduled the pod."""
+        job_context = self._job_context
         pod = f"{job}-{self._suffix(job)}"
-        run = bench.put(
+        run = job_context.put(
             {
                 "name": session["name"],
                 "job": job,
                 "pod": pod,
-                "began": bench.context.clock.now(),
+                "began": job_context.context.clock.now(),
                 "ended": None,
                 "code": None,
                 "lost": False,
                 "seen": "pending",
                 "layers": layers,
-                "hosts": bench.book.additional_inventory(session),
+                "hosts": job_context.records.additional_inventory(session),
                 "target": {"definition": "dynamic", **(session.get("target") or {})},
                 "ansible": session.get("ansible") or {},
-                "debug_wait": _debug_wait(session, bench.book.options()),
+                "debug_wait": _debug_wait(session, job_context.records.options()),
                 "inventory": None,
                 "generated": [],
                 "course": None,
@@ -57,32 +57,32 @@ class Jobs:
             }
         )
         self._start_pod(run, session)
-        bench.next(run, bench.chance(3.0, 9.0, job, "scheduled"), "clone")
+        job_context.schedule(run, job_context.random_seconds(3.0, 9.0, job, "scheduled"), "clone")
         return run
 
     def _start_pod(self, run: Run, session: dict[str, Any]) -> None:
-        name = session["name"][:_LONGEST_LABEL]
+        name = session["name"][:_MAX_LABEL_LENGTH]
         labels = {
             "aee": name,
             "app.kubernetes.io/name": "cray-cfs-aee",
             "cfsession": name,
             "cfsversion": "v3",
-            "configuration": session["configuration"]["name"][:_LONGEST_LABEL],
+            "configuration": session["configuration"]["name"][:_MAX_LABEL_LENGTH],
         }
         main = [("inventory", UTILITY), ("ansible", EXECUTION)]
         main += [("teardown", UTILITY)] if run["target"]["definition"] == "image" else []
         containers = [Container("git-clone", UTILITY, init=True)]
         containers += [Container(container, image) for container, image in (*main, ("istio-proxy", PROXY))]
-        self._bench.context.cluster.start_pod(
+        self._job_context.context.cluster.start_pod(
             NAMESPACE, run["pod"], containers, labels, owner=("Job", run["job"]), node=self._worker(run["job"])
         )
 
     def _worker(self, job: str) -> str:
-        return one_of(self._workers, self._bench.context.random, job)
+        return one_of(self._workers, self._job_context.context.random, job)
 
     def _suffix(self, job: str) -> str:
-        random = self._bench.context.random
-        return "".join(_SUFFIX[int(random.roll("cfs.pod", job, place) * len(_SUFFIX))] for place in range(5))
+        random = self._job_context.context.random
+        return "".join(_SUFFIX[int(random.roll("cfs.pod", job, position) * len(_SUFFIX))] for position in range(5))
 
 
 def _debug_wait(session: dict[str, Any], options: dict[str, Any]) -> int:
