@@ -82,7 +82,7 @@ def open_machine(tmp_path: Path) -> Iterator[Open]:
 
     yield start
     for site in opened:
-        site.kept.close()
+        site.state_file.close()
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def shared_tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One machine for all tests of a file whose requests are refused, and so leave no trace."""
     shared = open_site(tmp_path_factory.mktemp("shared") / "tiny.state")
     yield shared
-    shared.kept.close()
+    shared.state_file.close()
 
 
 @pytest.fixture

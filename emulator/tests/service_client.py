@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, unquote
 
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.external_servers import NoExternalServers, Question
+from csm_emulator.transport.external_servers import ExternalRequest, NoExternalServers
 
 MOMENT = 1_800_000_000.0
 BMC, BMC_TOO, SERVER = "x1000c0s0b0", "x1000c0s0b1", "x3000c0s1b0"
@@ -103,21 +103,23 @@ class Spy:
 def open_site(path: Path, name: str = "tiny", outgoing: list[tuple[str, Any]] | None = None) -> Site:
     """A site on a state file, so that it can be opened again; ``outgoing`` collects the requests to servers outside."""
     posted = outgoing if outgoing is not None else []
-    start = Start(load(name), seed=1, speed=0.0, moment=MOMENT)
-    return Site(start, StateFile(path), lambda url, body: posted.append((url, body)), outside=_Agreeing(posted))
+    start = StartOptions(load(name), seed=1, speed=0.0, moment=MOMENT)
+    return Site(
+        start, StateFile(path), lambda url, body: posted.append((url, body)), external_servers=_Agreeing(posted)
+    )
 
 
 class _Agreeing(NoExternalServers):
     def __init__(self, outgoing: list[tuple[str, Any]]) -> None:
         self._sent = outgoing
 
-    def consult(self, question: Question) -> Reply:
+    def answer_to(self, question: ExternalRequest) -> Reply:
         self._sent.append((question.url, json.loads(question.body)))
-        return super().consult(question)
+        return super().answer_to(question)
 
 
 def reopen(site: Site, outgoing: list[tuple[str, Any]] | None = None) -> Site:
     """The site after a restart, without the changes that were not stored."""
-    site.keep()
-    site.kept.close()
-    return open_site(site.kept.path, site.machine.topology.name, outgoing)
+    site.save()
+    site.state_file.close()
+    return open_site(site.state_file.path, site.machine.topology.name, outgoing)

@@ -15,7 +15,7 @@ import boot_invariants
 import site_invariants
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Reply
 from site_invariants import SiteView
@@ -40,7 +40,7 @@ class BootSequences(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 2))
     def open(self, seed: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="canton-boots-"))
-        self.start = Start(TINY, seed, 0.0, MOMENT)
+        self.start = StartOptions(TINY, seed, 0.0, MOMENT)
         self.sessions: list[str] = []
         self.done: set[tuple[str, str]] = set()
         self.spoilt: set[str] = set()
@@ -179,7 +179,7 @@ class BootSequences(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         """A restart leaves everything as it was."""
-        self.site.keep()
+        self.site.save()
         contents, lines = self.view.contents(), self.view.lines()
         self.site.close()
         self.kept.close()

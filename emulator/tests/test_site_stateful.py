@@ -20,7 +20,7 @@ from csm_emulator.machine.power import SWITCHED
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.pcs.kinds import OPERATIONS
 from csm_emulator.services.pcs.power_status.polling import INTERVAL
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
 from site_invariants import SiteView
@@ -51,7 +51,7 @@ class ServiceSequences(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 2))
     def open(self, seed: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="canton-site-"))
-        self.start = Start(TINY, seed, 0.0, MOMENT)
+        self.start = StartOptions(TINY, seed, 0.0, MOMENT)
         self.transitions: list[str] = []
         self.keys: dict[str, dict[str, str]] = {}
         self.all_keys: set[str] = set()
@@ -273,7 +273,7 @@ class ServiceSequences(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         """A restart leaves everything as it was."""
-        self.site.keep()
+        self.site.save()
         contents, lines, now = self.view.contents(), self.view.lines(), self.site.clock.now()
         self.kept.close()
         self._enter()

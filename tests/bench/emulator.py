@@ -55,7 +55,11 @@ def _measure(topology: str) -> Cost:
     began = time.monotonic()
     with emulate(topology, "--speed", "0") as machine:
         start = time.monotonic() - began
-        nodes = [part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["class"] != "River"]
+        nodes = [
+            part["xname"]
+            for part in machine.ask_control("GET", "/parts?type=Node")["parts"]
+            if part["class"] != "River"
+        ]
         listing = "/hsm/v2/State/Components?type=Node"
         direct = _least(machine, machine.services["smd"] + listing, {})
         token = {"Authorization": f"Bearer {machine.token()}"}
@@ -64,7 +68,7 @@ def _measure(topology: str) -> Cost:
         cpu = cpu_seconds(machine.pid)
         power_wall = _timed(lambda: _power(machine, nodes, "on"))
         boot_wall = power_wall + _timed(lambda: machine.step(BOOT_MINUTES * 60))
-        beating = {part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["beating"]}
+        beating = {part["xname"] for part in machine.ask_control("GET", "/parts?type=Node")["parts"] if part["beating"]}
         if not beating.issuperset(nodes):
             raise RuntimeError(f"of {len(nodes)} nodes of {topology} only {len(beating)} booted")
         power_cpu = cpu_seconds(machine.pid) - cpu

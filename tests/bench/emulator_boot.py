@@ -44,7 +44,11 @@ def run() -> Iterator[Row]:
 def _boot(topology: str) -> dict[str, float]:
     """All compute nodes, from off to configured, with one template and one layer."""
     with emulate(topology, "--speed", "0") as machine:
-        nodes = [part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["class"] != "River"]
+        nodes = [
+            part["xname"]
+            for part in machine.ask_control("GET", "/parts?type=Node")["parts"]
+            if part["class"] != "River"
+        ]
         _power_off(machine, nodes)
         prepare(machine, nodes)
         cpu, began = cpu_seconds(machine.pid), time.monotonic()
@@ -127,7 +131,11 @@ def _ask(machine: Emulator, service: str, method: str, path: str, body: object =
 def _onlookers() -> Iterator[Row]:
     """While a machine boots, many look at consoles and logs."""
     with emulate("psi", "--speed", "60") as machine:
-        nodes = [part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["class"] != "River"]
+        nodes = [
+            part["xname"]
+            for part in machine.ask_control("GET", "/parts?type=Node")["parts"]
+            if part["class"] != "River"
+        ]
         prepare(machine, nodes)
         before = peak_mb(machine.pid)
         _ask(machine, "bos", "POST", "/v2/sessions", {"name": "all", "operation": "reboot", "template_name": "all"})

@@ -29,4 +29,4 @@ def _ratios() -> dict[str, float]:
             return {request: large.ask(request).milliseconds / small.ask(request).milliseconds for request in ALL}
         finally:
             for site in sites:
-                site.kept.close()
+                site.state_file.close()

@@ -51,7 +51,7 @@ def orders(machine: Emulator, node: str) -> int:
 
 
 def test_states_are_seen_in_one_call(machine: Emulator, power: PcsPower) -> None:
-    up = [part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["power"] == "on"]
+    up = [part["xname"] for part in machine.ask_control("GET", "/parts?type=Node")["parts"] if part["power"] == "on"]
     seen = asyncio.run(power.states([*up, OFF, NOBODY]))
     assert {seen[node] for node in up} == {PowerState.ON}
     assert seen[OFF] is PowerState.OFF

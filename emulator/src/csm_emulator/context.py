@@ -1,4 +1,4 @@
-"""What a face is given: the machine, and the means to keep, to wait and to ask."""
+"""What a service is constructed with: the machine, storage, the scheduler, and access to other services."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from csm_emulator.transport.external_servers import ExternalServers
 from csm_emulator.transport.mesh import Mesh
 
 Post = Callable[[str, Json], None]
-"""Send JSON to a URL that somebody subscribed, soon, once, without an answer."""
+"""Sends JSON to the URL of a subscriber: once, in the background; the response is not looked at."""
 
 
 @dataclass(slots=True)
 class PublicAddresses:
-    """Where the machine is reached from outside, and with what; nothing of it is known without a network."""
+    """Addresses and certificates for clients outside of the cluster; empty when no listener runs, as in tests."""
 
     addresses: dict[str, str] = field(default_factory=dict)
     """``gateway``, and the services that have a listener of their own, by name."""
     kubernetes_ca: str = ""
     kubernetes_certificate: str = ""
     kubernetes_key: str = ""
-    """Of the cluster's administrator, PEM."""
+    """Private key of the cluster's administrator, PEM, as are the two certificates above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class Context:
     log: EventLog
     mesh: Mesh
     post: Post
-    outside: ExternalServers
+    external_servers: ExternalServers
     cluster: Cluster
     consoles: Consoles
     terminals: Terminals
     blobs: Blobs
     change_signal: ChangeSignal
     public_addresses: PublicAddresses
-    before_keep: list[Callable[[], None]] = field(default_factory=list)
-    """Called before the state is written: for what is worked on elsewhere and kept there."""
-    at_end: list[Callable[[], None]] = field(default_factory=list)
-    """Called when this machine is left for another, or for good."""
+    before_save: list[Callable[[], None]] = field(default_factory=list)
+    """Called before the state is written, by services that work on files and have to copy them into the state."""
+    on_close: list[Callable[[], None]] = field(default_factory=list)
+    """Called when another state is loaded and when the emulator stops."""

@@ -3,9 +3,9 @@
     EmulatorError
     ├── InvalidInput       an option, a request or a file cannot be used        400, exit code 2
     │   ├── InvalidMachine   a topology, an SLS dump, a saved state, a fault
-    │   ├── InvalidXname     a text is not the name of a component
-    │   └── InvalidNodeset   a text is not a set of names
-    ├── NotFound           the thing that was named does not exist              404, exit code 3
+    │   ├── InvalidXname     a text is not an xname
+    │   └── InvalidNodeset   a text is not a nodeset
+    ├── NotFound           the named object does not exist                      404, exit code 3
     └── Unavailable        a file, a disk or a port cannot be used now          503, exit code 8
 
 The control API answers with ``status`` and ``code``; the command ends with ``exit_code``.
@@ -17,7 +17,7 @@ from typing import ClassVar
 
 
 class EmulatorError(Exception):
-    """The root; each leaf fixes its code, its HTTP status and the exit code of the command."""
+    """The root of the tree; each leaf has a code, an HTTP status and an exit code of the command."""
 
     code: ClassVar[str]
     status: ClassVar[int]

@@ -1,4 +1,4 @@
-"""Which machine to run: as the state says, or else as was asked."""
+"""Which machine to run: the one of the state file if it has one, otherwise the requested one."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from csm_emulator.machine.parts import Topology
 from csm_emulator.machine.sls_import.dump import load_sls
 from csm_emulator.machine.sls_import.entries import is_dump
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Start
+from csm_emulator.site import StartOptions
 from csm_emulator.state.file import StateFile
 
 DEFAULT = "tiny"
-WRITES_ONE = "GET /v1/dumpstate of SLS answers one, and `cray sls dumpstate list --format json` prints it"
+DUMP_SOURCE = "`cray sls dumpstate list --format json` prints one"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What somebody asked for; what is None is left to the state or to the default."""
+class MachineRequest:
+    """The options of the command line; None leaves the choice to the state file or to the default."""
 
     topology: str | None = None
-    """A name, or a file with an SLS dump."""
+    """The name of a topology, or the path of an SLS dump."""
     seed: int | None = None
     speed: float | None = None
     moment: float | None = None
     hint: str = ""
-    """What to say when the topology is none, such as which command it may be meant for."""
+    """Added to the error for an unknown topology, such as a command that was probably meant."""
 
 
-def begin(kept: StateFile, wanted: Wanted) -> Start:
-    """A state that is there wins; asking it for another machine is refused."""
-    source, seed = kept.about("topology"), kept.about("seed")
+def choose_machine(state_file: StateFile, request: MachineRequest) -> StartOptions:
+    """The machine to run; raises ``InvalidMachine`` when the state file holds another one than requested."""
+    source, seed = state_file.about("topology"), state_file.about("seed")
     if source is None:
-        source, seed = _source(wanted.topology or DEFAULT, wanted.hint), 1 if wanted.seed is None else wanted.seed
+        source, seed = _source(request.topology or DEFAULT, request.hint), 1 if request.seed is None else request.seed
         topology = _topology(source)
-        kept.set_about("topology", source)
-        kept.set_about("seed", seed)
+        state_file.set_about("topology", source)
+        state_file.set_about("seed", seed)
     else:
-        _agree(kept, source, seed, wanted)
+        _check_same_machine(state_file, source, seed, request)
         topology = _topology(source)
-    return Start(topology, seed, wanted.speed, wanted.moment)
+    return StartOptions(topology, seed, request.speed, request.moment)
 
 
 def _source(name: str, hint: str) -> dict[str, Any]:
@@ -52,28 +52,30 @@ def _source(name: str, hint: str) -> dict[str, Any]:
     path = Path(name)
     if not path.is_file():
         raise InvalidMachine(
-            f"{name} is neither a topology ({', '.join(topologies.names())}) nor a file with an SLS dump{hint}"
+            f"no topology and no file is called {name}; topologies: {', '.join(topologies.names())}{hint}"
         )
     try:
-        found = json.loads(path.read_text())
+        data = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidMachine(f"{name} is not an SLS dump: {error}; {WRITES_ONE}") from error
-    if not is_dump(found):
-        raise InvalidMachine(f"{name} is not an SLS dump: that is an object with Hardware and Networks; {WRITES_ONE}")
-    return {"name": path.name, "sls": found}
+        raise InvalidMachine(f"{name} is not an SLS dump: {error}; {DUMP_SOURCE}") from error
+    if not is_dump(data):
+        raise InvalidMachine(
+            f"{name} is not an SLS dump: it must be an object with Hardware and Networks; {DUMP_SOURCE}"
+        )
+    return {"name": path.name, "sls": data}
 
 
 def _topology(source: dict[str, Any]) -> Topology:
     return load_sls(source["sls"], source["name"]) if "sls" in source else topologies.load(source["name"])
 
 
-def _agree(kept: StateFile, source: dict[str, Any], seed: int, wanted: Wanted) -> None:
-    if wanted.topology is not None and Path(wanted.topology).name != source["name"]:
+def _check_same_machine(state_file: StateFile, source: dict[str, Any], seed: int, request: MachineRequest) -> None:
+    if request.topology is not None and Path(request.topology).name != source["name"]:
         raise InvalidMachine(
-            f"{kept.path} holds the machine {source['name']}, not {wanted.topology}; leave the name away to go on"
-            " with it, or take another --state"
+            f"{state_file.path} holds the machine {source['name']}, not {request.topology}; omit TOPOLOGY to run it,"
+            " or use another file with --state"
         )
-    if wanted.seed is not None and wanted.seed != seed:
-        raise InvalidMachine(f"{kept.path} was begun with the seed {seed}, not {wanted.seed}; leave --seed away")
-    if wanted.moment is not None:
-        raise InvalidMachine(f"time has begun in {kept.path} already; leave --begin away")
+    if request.seed is not None and request.seed != seed:
+        raise InvalidMachine(f"{state_file.path} was created with --seed {seed}, not {request.seed}; omit --seed")
+    if request.moment is not None:
+        raise InvalidMachine(f"{state_file.path} already has a virtual time; omit --begin")

@@ -1,4 +1,4 @@
-"""An emulator as a process of its own, for tests of anything that speaks to CSM. Standard library only.
+"""Starts an emulator as a process of its own, for tests of clients of CSM. Standard library only.
 
 with emulate("tiny", "--speed", "0") as machine:
     token = machine.token("admin")
@@ -24,7 +24,7 @@ TOKEN = "/keycloak/realms/shasta/protocol/openid-connect/token"  # noqa: S105 (a
 
 STOP_LIMIT = 15.0
 TIMEOUT = 600.0
-"""A step of the clock may be long."""
+"""Seconds; a step of the clock may take long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Emulator:
-    """A running one: where it is, who may log in, and the switches of its control API."""
+    """A running emulator: its addresses, its users with their passwords, and the calls of its control API."""
 
     pid: int
     machine: str
@@ -47,22 +47,22 @@ class Emulator:
     ca: str | None
     users: list[dict[str, Any]]
     clients: dict[str, str]
-    """Secrets by client."""
+    """Secrets by client id."""
     services: dict[str, str]
     control: str
     addresses: dict[str, str]
-    """Of services outside of the gateway."""
+    """URLs of the services that are not behind the gateway: s3, kubernetes, vault."""
     kubeconfig: str
     vcs: dict[str, str]
     """User and password for git."""
     node_password: str
-    """Of root, at the consoles."""
+    """The password of root at the nodes' consoles."""
 
     def password(self, username: str) -> str:
         return next(str(user["password"]) for user in self.users if user["username"] == username)
 
     def token(self, username: str = "admin") -> str:
-        """By password, as the `cray` command gets it."""
+        """An access token of Keycloak for a user, by password, as the `cray` command gets it."""
         form = {
             "grant_type": "password",
             "client_id": "shasta",
@@ -76,17 +76,17 @@ class Emulator:
 
     def send(self, method: str, url: str, body: str | None = None, headers: dict[str, str] | None = None) -> Answer:
         """One request; the emulator's own CA is trusted."""
-        place = urlsplit(url)
+        parts = urlsplit(url)
         connection = self.connection(url)
         try:
-            connection.request(method, place._replace(scheme="", netloc="").geturl(), body, headers or {})
+            connection.request(method, parts._replace(scheme="", netloc="").geturl(), body, headers or {})
             answer = connection.getresponse()
             return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
         finally:
             connection.close()
 
     def connection(self, url: str) -> http.client.HTTPConnection:
-        """For several requests."""
+        """A connection for several requests."""
         place = urlsplit(url)
         host, port = place.hostname or "", place.port
         if place.scheme == "http":
@@ -94,40 +94,40 @@ class Emulator:
         trust = ssl.create_default_context(cafile=self.ca)
         return http.client.HTTPSConnection(host, port, timeout=TIMEOUT, context=trust)
 
-    def tell(self, method: str, path: str, body: object = None) -> Any:
-        """The control API; raises ``RuntimeError`` with what it says."""
+    def ask_control(self, method: str, path: str, body: object = None) -> Any:
+        """One request to the control API; raises ``RuntimeError`` with the text of its error."""
         answer = self.send(method, self.control + path, None if body is None else json.dumps(body))
         if answer.status >= 400:
             raise RuntimeError(answer.json()["detail"])
         return answer.json() if answer.body else None
 
     def part(self, xname: str) -> dict[str, Any]:
-        """What is true of a part, whatever the services say."""
-        found: dict[str, Any] = self.tell("GET", f"/parts?{urlencode({'xname': xname})}")["parts"][0]
-        return found
+        """The real state of a part, whatever the services report."""
+        part: dict[str, Any] = self.ask_control("GET", f"/parts?{urlencode({'xname': xname})}")["parts"][0]
+        return part
 
     def log(self, after: int = 0) -> list[dict[str, Any]]:
-        entries: list[dict[str, Any]] = self.tell("GET", f"/log?after={after}&limit=10000")["entries"]
+        entries: list[dict[str, Any]] = self.ask_control("GET", f"/log?after={after}&limit=10000")["entries"]
         return entries
 
     def fault(self, kind: str, targets: str = "*", **more: object) -> str:
-        """``probability=``, ``remaining=`` and ``facts={}``; the answer is for ``clear``."""
-        return str(self.tell("POST", "/faults", {"kind": kind, "targets": targets, **more})["id"])
+        """Sets a fault, with ``probability=``, ``remaining=`` and ``facts={}``; returns its id, for ``clear``."""
+        return str(self.ask_control("POST", "/faults", {"kind": kind, "targets": targets, **more})["id"])
 
     def clear(self, fault: str | None = None) -> None:
-        self.tell("DELETE", f"/faults/{fault}" if fault else "/faults")
+        self.ask_control("DELETE", f"/faults/{fault}" if fault else "/faults")
 
     def step(self, seconds: float) -> None:
-        """Everything that happens in so many seconds of virtual time has happened when this comes back."""
-        self.tell("POST", "/clock/step", {"seconds": seconds})
+        """Moves virtual time forward; returns when everything that happens in these seconds has happened."""
+        self.ask_control("POST", "/clock/step", {"seconds": seconds})
 
     def speed(self, factor: float) -> None:
-        self.tell("PATCH", "/clock", {"speed": factor})
+        self.ask_control("PATCH", "/clock", {"speed": factor})
 
 
 @contextmanager
 def emulate(topology: str, *options: str) -> Iterator[Emulator]:
-    """Started with a free port and ``--services``, ended with SIGTERM."""
+    """Starts an emulator on free ports with ``--services``, and ends it with SIGTERM."""
     command = [sys.executable, "-m", "csm_emulator", topology, "--port", "0", "--json", "--services", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 (our own command)
         try:

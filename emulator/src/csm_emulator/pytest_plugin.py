@@ -11,13 +11,13 @@ from csm_emulator.process import Emulator, emulate
 
 @pytest.fixture
 def cray_ex() -> Iterator[Emulator]:
-    """A small machine of its own for every test, whose time stands still until ``step``."""
+    """A small machine for each test; its time stands still until ``step``."""
     with emulate("tiny", "--speed", "0") as machine:
         yield machine
 
 
 @pytest.fixture(scope="session")
 def shared_cray_ex() -> Iterator[Emulator]:
-    """One machine for all tests of a session, a hundred times as fast as real time."""
+    """One machine for all tests of a session; its time runs a hundred times as fast as real time."""
     with emulate("psi", "--speed", "100") as machine:
         yield machine

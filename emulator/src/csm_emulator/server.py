@@ -1,4 +1,4 @@
-"""The emulator as a process: its listeners, its loops, its end."""
+"""The emulator as a process: its listeners, its background loops, its shutdown."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from pathlib import Path
 
 from csm_emulator.context import PublicAddresses
 from csm_emulator.control_api.api import ControlApi
-from csm_emulator.machine_choice import Wanted
+from csm_emulator.machine_choice import MachineRequest
 from csm_emulator.seed_data.secrets import VCS_USER, node_password, vcs_password
 from csm_emulator.services.keycloak.realm.users import Client, User, clients, users
 from csm_emulator.site import Site
-from csm_emulator.site_runner import Running
+from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.file import StateFile
-from csm_emulator.transport.admission import up_to
+from csm_emulator.transport.admission import admit_all
 from csm_emulator.transport.asgi import App
-from csm_emulator.transport.certificates import Issued, issue, issue_client
+from csm_emulator.transport.certificates import IssuedFiles, issue, issue_client
 from csm_emulator.transport.listeners import Certificate, Listener, Servers, bind
 from csm_emulator.transport.webhooks import Webhooks
 
-TRUTH_BODY = 1 << 20
+CONTROL_BODY_LIMIT = 1 << 20
 LOOPBACK = "127.0.0.1"
 KEY_BYTES = 12
 KUBERNETES = "kubernetes"
 
 
 @dataclass(frozen=True, slots=True)
-class Serve:
-    """How to serve a machine."""
+class ServeOptions:
+    """Options of one run of the emulator."""
 
     state: Path
-    wanted: Wanted
+    request: MachineRequest
     host: str = LOOPBACK
     port: int = 0
     plain: bool = False
     services: bool = False
-    """A listener for each service too."""
+    """Whether each service gets a listener of its own, too, without gateway and tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """What somebody needs to know to use it."""
+class ReadyInfo:
+    """What a user needs to reach the machine and to log in."""
 
     machine: str
     about: str
@@ -59,82 +59,90 @@ class Ready:
     ca: Path | None
     users: list[User]
     clients: list[Client]
-    """With a secret: services of the site that log in as themselves."""
+    """Clients of Keycloak that have a secret: services of the site that log in as themselves."""
     services: dict[str, str]
     control: str
     addresses: dict[str, str]
-    """Of services outside of the gateway: ``s3``, ``kubernetes``, ``vault``."""
+    """URLs of the services that are not behind the gateway: ``s3``, ``kubernetes``, ``vault``."""
     kubeconfig: Path
     vcs: tuple[str, str]
-    """User and password."""
+    """User and password for git."""
     node_password: str
-    """Of root, at the consoles."""
+    """The password of root at the nodes' consoles."""
 
 
-async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
-    """Until SIGTERM or SIGINT; the last change is written down before the end."""
-    asked = replace(asked, state=asked.state.absolute())
-    over = asyncio.Event()
+async def serve(options: ServeOptions, announce: Callable[[ReadyInfo], None]) -> None:
+    """Runs until SIGTERM or SIGINT; the state is written before it returns."""
+    options = replace(options, state=options.state.absolute())
+    stop_requested = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, over.set)
-    kept = StateFile(asked.state)
+        asyncio.get_running_loop().add_signal_handler(number, stop_requested.set)
+    state_file = StateFile(options.state)
     outbox = Webhooks()
     public_addresses = PublicAddresses()
-    running = Running(kept, asked.wanted, outbox.post, public_addresses)
-    running.site.keep()
-    # Before anything is made for an address that cannot be had.
-    bound = bind(asked.host, asked.port)
-    tls = asked.state.with_name(f"{asked.state.name}.tls")
-    issued = issue(tls, extra_names=(asked.host,))
-    listeners = _listeners(asked, running, issued, bound)
-    _open_doors(public_addresses, issued, {name: listener.url for name, listener in listeners.items()}, running.site)
+    running = SiteRunner(state_file, options.request, outbox.post, public_addresses)
+    running.site.save()
+    # First, so that an address in use is reported before any certificate is made.
+    bound = bind(options.host, options.port)
+    tls = options.state.with_name(f"{options.state.name}.tls")
+    issued = issue(tls, extra_names=(options.host,))
+    listeners = _listeners(options, running, issued, bound)
+    _publish_addresses(
+        public_addresses, issued, {name: listener.url for name, listener in listeners.items()}, running.site
+    )
     servers = Servers(list(listeners.values()))
-    # What is built by now stays: looking through all of it again and again costs more than the work.
+    # These objects live until the end: the garbage collector need not scan them again and again.
     gc.collect()
     gc.freeze()
     await servers.start()
-    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever, outbox.send_forever)]
-    announce(_ready(running.site, None if asked.plain else issued.ca, public_addresses, listeners, tls))
-    ended = asyncio.create_task(over.wait())
-    await asyncio.wait([ended, *loops], return_when=asyncio.FIRST_COMPLETED)
+    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.save_forever, outbox.send_forever)]
+    announce(_ready(running.site, None if options.plain else issued.ca, public_addresses, listeners, tls))
+    stopping = asyncio.create_task(stop_requested.wait())
+    await asyncio.wait([stopping, *loops], return_when=asyncio.FIRST_COMPLETED)
     running.close()
     await servers.stop()
-    for task in (ended, *loops):
+    for task in (stopping, *loops):
         task.cancel()
     for result in await asyncio.gather(*loops, return_exceptions=True):
         if isinstance(result, Exception):
             raise result
-    running.site.keep()
-    kept.close()
+    running.site.save()
+    state_file.close()
 
 
-def _listeners(asked: Serve, running: Running, issued: Issued, bound: socket.socket) -> dict[str, Listener]:
-    """The gateway as ``url``, the control API as ``truth``, and services by their names."""
-    shown = None if asked.plain else Certificate(issued.certificate, issued.key)
+def _listeners(
+    options: ServeOptions, running: SiteRunner, issued: IssuedFiles, bound: socket.socket
+) -> dict[str, Listener]:
+    """By name: the gateway is ``url``, the control API ``control``, services have their own names."""
+    certificate = None if options.plain else Certificate(issued.certificate, issued.key)
     key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
-        "url": Listener(bound, App(running.admit_at_gateway), shown),
-        "control": Listener(bind(LOOPBACK, 0), App(up_to(TRUTH_BODY, ControlApi(running, key).answer)), path=f"/{key}"),
+        "url": Listener(bound, App(running.admit_at_gateway), certificate),
+        "control": Listener(
+            bind(LOOPBACK, 0), App(admit_all(CONTROL_BODY_LIMIT, ControlApi(running, key).answer)), path=f"/{key}"
+        ),
     }
-    outside = [name for name, face in sorted(running.site.services.items()) if face.outside]
-    for name, face in running.site.services.items():
-        app = App(up_to(face.body_limit, partial(running.answer_at, name), face.too_large))
-        if face.outside:
-            # Beside the gateway, so that they are found again after a restart.
-            port = asked.port + 1 + outside.index(name) if asked.port else 0
-            listeners[name] = Listener(bind(asked.host, port), app, _shown_outside(name, shown, issued))
-        elif asked.services:
+    outside = [name for name, service in sorted(running.site.services.items()) if service.has_own_listener]
+    for name, service in running.site.services.items():
+        app = App(admit_all(service.body_limit, partial(running.answer_at, name), service.too_large))
+        if service.has_own_listener:
+            # Fixed ports after the gateway's, the same after a restart.
+            port = options.port + 1 + outside.index(name) if options.port else 0
+            listeners[name] = Listener(bind(options.host, port), app, _external_certificate(name, certificate, issued))
+        elif options.services:
             listeners[name] = Listener(bind(LOOPBACK, 0), app)
     return listeners
 
 
-def _shown_outside(name: str, shown: Certificate | None, issued: Issued) -> Certificate | None:
-    """Kubernetes knows its callers by their certificates, so it has TLS always."""
-    return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else shown
+def _external_certificate(name: str, certificate: Certificate | None, issued: IssuedFiles) -> Certificate | None:
+    """The certificate of a service's listener. Kubernetes always has TLS: it identifies clients by certificate."""
+    return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else certificate
 
 
-def _open_doors(public_addresses: PublicAddresses, issued: Issued, urls: dict[str, str], site: Site) -> None:
-    outside = {name: urls[name] for name, face in site.services.items() if face.outside}
+def _publish_addresses(
+    public_addresses: PublicAddresses, issued: IssuedFiles, urls: dict[str, str], site: Site
+) -> None:
+    outside = {name: urls[name] for name, service in site.services.items() if service.has_own_listener}
     public_addresses.addresses.update({"gateway": urls["url"], **outside})
     administrator = issue_client(issued.ca.parent, "kubernetes-admin", "system:masters")
     public_addresses.kubernetes_ca = issued.ca.read_text()
@@ -172,10 +180,10 @@ def _write_kubeconfig(public_addresses: PublicAddresses, path: Path) -> Path:
 
 def _ready(
     site: Site, ca: Path | None, public_addresses: PublicAddresses, listeners: dict[str, Listener], tls: Path
-) -> Ready:
+) -> ReadyInfo:
     topology = site.machine.topology
     inside = {name: listener.url for name, listener in listeners.items() if name in site.services}
-    return Ready(
+    return ReadyInfo(
         topology.name,
         topology.about,
         sum(1 for _ in site.machine.parts("Node")),
@@ -183,9 +191,9 @@ def _ready(
         ca,
         users(site.context),
         [client for client in clients(site.context).values() if client.secret],
-        {name: url for name, url in inside.items() if not site.services[name].outside},
+        {name: url for name, url in inside.items() if not site.services[name].has_own_listener},
         listeners["control"].url,
-        {name: url for name, url in inside.items() if site.services[name].outside},
+        {name: url for name, url in inside.items() if site.services[name].has_own_listener},
         _write_kubeconfig(public_addresses, tls / "kubeconfig"),
         (VCS_USER, vcs_password(site.random)),
         node_password(site.random),

@@ -1,4 +1,4 @@
-"""Puts a machine and its faces together; the only place of the emulator that constructs things."""
+"""Constructs a machine with its services; the only module of the emulator that wires objects together."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from csm_emulator import services as faces
+from csm_emulator import services
 from csm_emulator.cluster.cluster import APP, Cluster
 from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.cluster.service_workloads import TFTP, WORKLOADS
 from csm_emulator.context import Context, PublicAddresses
 from csm_emulator.errors import Unavailable
-from csm_emulator.fault_injection import AWAY, Answered, FaultInjection
+from csm_emulator.fault_injection import CONNECTION_FAILURE, FaultInjection, ReplyWithFaults
 from csm_emulator.machine.context import MachineContext
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault, Faults, names_in
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, Faults, names_in
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Topology
 from csm_emulator.node_agents import NodeAgents
@@ -38,47 +38,47 @@ from csm_emulator.transport.external_servers import ExternalServers, NoExternalS
 from csm_emulator.transport.mesh import Mesh
 from csm_emulator.transport.routes import EmulatedService, Router
 
-AT_ONCE = 500
-"""So many things that are due are done before requests get a turn."""
+ACTIONS_PER_TURN = 500
+"""Due actions that are carried out before requests get a turn."""
 REAL_TIME = 1.0
 _SERVICES = {workload: [name for name, own in WORKLOADS.items() if own == workload] for workload in WORKLOADS.values()}
 RESTART = 30.0
-"""Virtual seconds that a service is away when it restarts."""
+"""Virtual seconds for which a restarting service is down."""
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """How a machine begins; what its state says of time goes before."""
+class StartOptions:
+    """How to start a machine; the time in its state file takes precedence over ``moment``."""
 
     topology: Topology
     seed: int = 1
     speed: float | None = None
-    """As before, or real time, when not said."""
+    """Speed of virtual time; None is the saved speed, or real time."""
     moment: float | None = None
-    """Where virtual time begins; now, when not said."""
+    """Where virtual time begins, in seconds since 1970; None is now."""
 
 
 class Site:
-    """A machine with its services, in one process, without a network: what listeners and tests talk to."""
+    """A machine with its services, without a network; listeners and tests call it."""
 
     def __init__(
         self,
-        start: Start,
-        kept: StateFile,
+        start: StartOptions,
+        state_file: StateFile,
         post: Callable[[str, Json], None] | None = None,
         public_addresses: PublicAddresses | None = None,
-        outside: ExternalServers | None = None,
+        external_servers: ExternalServers | None = None,
     ) -> None:
-        self.kept = kept
-        self.tables = RecordTables(kept.rows())
-        self._clock_shelf = self.tables.open("clock")
+        self.state_file = state_file
+        self.tables = RecordTables(state_file.rows())
+        self._clock_table = self.tables.open("clock")
         self.clock = self._open_clock(start)
         self.random = SeededRandom(start.seed)
-        self.log = EventLog(self.clock, kept)
+        self.log = EventLog(self.clock, state_file)
         self.scheduler = Scheduler(self.tables, self.clock)
         self.faults = Faults(self.tables, self.random, self.log)
-        means = MachineContext(self.clock, self.scheduler, self.tables, self.random, self.faults, self.log)
-        self.machine = Machine(start.topology, means)
+        machine_context = MachineContext(self.clock, self.scheduler, self.tables, self.random, self.faults, self.log)
+        self.machine = Machine(start.topology, machine_context)
         self.mesh = Mesh(self.ask)
         consoles = Consoles(self.machine, self.clock, self.tables)
         self.context = Context(
@@ -91,96 +91,99 @@ class Site:
             self.log,
             self.mesh,
             post or _drop,
-            outside or NoExternalServers(),
+            external_servers or NoExternalServers(),
             Cluster(self.tables, self.clock, self.random),
             consoles,
-            Terminals(self.machine, means, consoles, node_password(self.random)),
-            Blobs(kept),
+            Terminals(self.machine, machine_context, consoles, node_password(self.random)),
+            Blobs(state_file),
             ChangeSignal(),
             public_addresses or PublicAddresses(),
         )
-        self.services: dict[str, EmulatedService] = {face.name: face for face in create_services(self.context)}
-        self._routers = {name: Router(face.routes) for name, face in self.services.items()}
-        self._trouble = FaultInjection(self.faults, self.services)
+        self.services: dict[str, EmulatedService] = {service.name: service for service in create_services(self.context)}
+        self._routers = {name: Router(service.routes) for name, service in self.services.items()}
+        self._fault_injection = FaultInjection(self.faults, self.services)
         self.machine.boot.boot_script = self._boot_script
         self.machine.boot.tftp_answers = lambda: self.context.cluster.runs(TFTP)
         self._agents = NodeAgents(self.context)
-        self.scheduler.answer("service.back", self._service_back)
+        self.scheduler.register("service.back", self._service_back)
         self.faults.absent = self._absent
         self._without_pods = set(filter(self._absent, self.services))
-        self.context.cluster.watch(self._hear_of_pod)
+        self.context.cluster.watch(self._on_pod_event)
 
-    def _open_clock(self, start: Start) -> Clock:
-        known = self._clock_shelf.get("now", {"moment": start.moment, "speed": REAL_TIME})
-        begin = time.time() if known["moment"] is None else known["moment"]
-        return Clock(begin, known["speed"] if start.speed is None else start.speed, time.monotonic)
+    def _open_clock(self, start: StartOptions) -> Clock:
+        saved = self._clock_table.get("now", {"moment": start.moment, "speed": REAL_TIME})
+        begin = time.time() if saved["moment"] is None else saved["moment"]
+        return Clock(begin, saved["speed"] if start.speed is None else start.speed, time.monotonic)
 
-    def answer(self, service: str, call: Call) -> Answered:
-        """One request to one service, with the faults of the wire."""
-        face = self.services.get(service)
-        if face is None:
-            return Answered(AWAY)
-        return self._trouble.lay_over(service, call, lambda asked: self._routers[service].answer(asked, face))
+    def answer(self, name: str, call: Call) -> ReplyWithFaults:
+        """The response of one service to a request, with injected faults."""
+        service = self.services.get(name)
+        if service is None:
+            return ReplyWithFaults(CONNECTION_FAILURE)
+        return self._fault_injection.apply(name, call, lambda call: self._routers[name].answer(call, service))
 
     def ask(self, service: str, call: Call) -> Reply:
-        """The same as services inside the cluster see it."""
-        answered = self.answer(service, call)
-        return AWAY if answered.lost else answered.reply
+        """The response as another service in the cluster gets it."""
+        outcome = self.answer(service, call)
+        return CONNECTION_FAILURE if outcome.lost else outcome.reply
 
     def catch_up(self) -> bool:
-        """Do what is due by now; whether nothing is left.
+        """Carries out the actions that are due; returns whether none is left.
 
-        Time waits for a machine that cannot keep up: it never runs ahead of what was done.
+        Virtual time waits when the emulator cannot keep up: it never passes an action that is due.
         """
-        return self._run_until(self.clock.reach())
+        return self._run_until(self.clock.unheld_now())
 
-    def go_towards(self, goal: float) -> bool:
-        """Move time to this moment, or as far as one turn goes; whether it got there."""
+    def advance_towards(self, goal: float) -> bool:
+        """Moves time towards a moment, as far as one turn goes; returns whether it got there."""
         if not self._run_until(goal):
             return False
-        self.clock.leap(max(goal, self.clock.reach()))
+        self.clock.jump_to(max(goal, self.clock.unheld_now()))
         return True
 
     def step(self, seconds: float) -> None:
-        """Move time on, however much is to be done."""
-        goal = self.clock.reach() + seconds
-        while not self.go_towards(goal):
+        """Moves time forward by these seconds, in as many turns as it takes."""
+        goal = self.clock.unheld_now() + seconds
+        while not self.advance_towards(goal):
             pass
 
     def _run_until(self, moment: float) -> bool:
-        self.scheduler.run(moment, AT_ONCE)
-        undone = self.scheduler.next_moment()
-        if undone is None or undone > moment:
+        self.scheduler.run(moment, ACTIONS_PER_TURN)
+        next_moment = self.scheduler.next_moment()
+        if next_moment is None or next_moment > moment:
             return True
-        self.clock.leap(undone)
+        self.clock.jump_to(next_moment)
         return False
 
-    def keep(self) -> None:
-        """Write down what changed since the last time; raises ``Unavailable``, and tries again the next time."""
-        troubles = [trouble for prepare in self.context.before_keep if (trouble := _tried(prepare))]
-        self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
+    def save(self) -> None:
+        """Writes the changes since the last call to the state file.
+
+        Raises ``Unavailable``; the changes are then written by the next call.
+        """
+        errors = [error for prepare in self.context.before_save if (error := _unavailable_error(prepare))]
+        self._clock_table["now"] = {"moment": self.clock.unheld_now(), "speed": self.clock.speed}
         rows, entries = self.tables.take_changes(), self.log.take_unwritten()
         blobs = self.context.blobs.take_changes()
         try:
-            self.kept.write(rows, entries, blobs)
+            self.state_file.write(rows, entries, blobs)
         except Unavailable:
             self.tables.put_back(rows)
             self.log.put_back(entries)
             self.context.blobs.put_back(blobs)
             raise
-        if troubles:
-            raise troubles[0]
+        if errors:
+            raise errors[0]
 
     def close(self) -> None:
-        """Everything that follows this machine ends."""
-        self.context.change_signal.end()
-        for tidy in self.context.at_end:
+        """Ends watches and followed logs, and closes what services have open."""
+        self.context.change_signal.close()
+        for tidy in self.context.on_close:
             tidy()
 
     def set_fault(self, fault: Fault) -> Fault:
-        """Some faults are more than a thing to be asked for."""
+        """Sets a fault, with the effects that are not in the machine: expired tokens and restarting services."""
         if fault.kind == "token-expiry":
-            # Tokens live by the clocks of those who carry them.
+            # Tokens expire in real time, which their clients' clocks show.
             fault = replace(fault, facts={"before": time.time(), **fault.facts})
         fault = self.faults.set(fault)
         if fault.kind == "service-restart":
@@ -188,14 +191,14 @@ class Site:
         return fault
 
     def clear_fault(self, fault_id: str) -> Fault:
-        """A service that was away comes back, and knows nothing of what it had in mind."""
+        """Clears a fault; a service that was restarting comes back and has lost what it kept in memory."""
         fault = self.faults.clear(fault_id)
         if fault.kind != "service-restart":
             return fault
         targets = names_in(fault)
-        for name, face in self.services.items():
-            if face.restarted and (EVERYTHING in targets or name in targets):
-                face.restarted()
+        for name, service in self.services.items():
+            if service.restarted and (ALL_TARGETS in targets or name in targets):
+                service.restarted()
         return fault
 
     def _service_back(self, fault_id: str) -> None:
@@ -206,20 +209,20 @@ class Site:
         workload = WORKLOADS.get(service)
         return workload is not None and not self.context.cluster.runs(workload)
 
-    def _hear_of_pod(self, event: PodEvent) -> None:
-        """A service ends with its last pod; when one runs again, it knows nothing of what that one had in mind."""
+    def _on_pod_event(self, event: PodEvent) -> None:
+        """A service stops with its last pod; with the next pod it starts, having lost what it kept in memory."""
         workload = (event.pod.namespace, event.pod.labels.get(APP, ""))
-        for service in _SERVICES.get(workload, ()):
-            absent, face = self._absent(service), self.services[service]
-            if absent == (service in self._without_pods):
+        for name in _SERVICES.get(workload, ()):
+            absent, service = self._absent(name), self.services[name]
+            if absent == (name in self._without_pods):
                 continue
             if absent:
-                self._without_pods.add(service)
+                self._without_pods.add(name)
             else:
-                self._without_pods.discard(service)
-            told = face.stopped if absent else face.restarted
-            if told:
-                told()
+                self._without_pods.discard(name)
+            callback = service.stopped if absent else service.restarted
+            if callback:
+                callback()
 
     def _boot_script(self, node: str) -> str | None:
         nic = next((nic for nic in self.machine.nics(node) if nic.network == "NMN"), None)
@@ -229,22 +232,22 @@ class Site:
         return reply.body.decode() if reply.ok else None
 
 
-def _tried(prepare: Callable[[], None]) -> Unavailable | None:
-    """What came of it: the rest is written all the same."""
+def _unavailable_error(prepare: Callable[[], None]) -> Unavailable | None:
+    """The error of one preparation, if any: the rest is written nevertheless."""
     try:
         prepare()
-    except Unavailable as trouble:
-        return trouble
+    except Unavailable as error:
+        return error
     return None
 
 
 def _drop(url: str, body: Json) -> None:
-    """Without a network nobody hears of it."""
+    """Drops the notice: without a network there is no subscriber."""
 
 
 def create_services(context: Context) -> Iterable[EmulatedService]:
-    """Every folder of ``services`` that has a ``routes.py``, in the order of their names."""
-    for found in pkgutil.iter_modules(faces.__path__, f"{faces.__name__}."):
-        name = f"{found.name}.routes"
+    """The service of each package in ``services`` that has a ``routes`` module, in the order of names."""
+    for module in pkgutil.iter_modules(services.__path__, f"{services.__name__}."):
+        name = f"{module.name}.routes"
         if importlib.util.find_spec(name) is not None:
             yield importlib.import_module(name).create_service(context)

@@ -101,14 +101,14 @@ def test_faults_are_set_listed_and_cleared(machine: Emulator) -> None:
     name = completed.stdout.split()[0]
     assert emulated(machine, "fault", "list").stdout == completed.stdout
     assert emulated(machine, "fault", "clear", name).returncode == 0
-    assert "nothing is broken" in emulated(machine, "fault", "list").stdout
+    assert "no faults" in emulated(machine, "fault", "list").stdout
     assert emulated(machine, "fault", "clear", name).returncode == 3
     assert emulated(machine, "fault", "clear").returncode == 2
 
 
 def test_the_clock_is_shown_and_moved(machine: Emulator) -> None:
     clock_before = json.loads(emulated(machine, "clock", "show", "--json").stdout)
-    assert "standing still" in emulated(machine, "clock", "step", "30").stdout
+    assert ", stopped" in emulated(machine, "clock", "step", "30").stdout
     assert json.loads(emulated(machine, "clock", "show", "--json").stdout)["moment"] == clock_before["moment"] + 30
     assert "2 times real time" in emulated(machine, "clock", "speed", "2").stdout
     emulated(machine, "clock", "speed", "0")
@@ -124,8 +124,8 @@ def test_a_state_is_saved_and_loaded(machine: Emulator, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "nowhere is neither a topology"),
-        (["tiny", "--begin", "yesterday"], "--begin takes a time"),
+        (["nowhere"], "no topology and no file is called nowhere"),
+        (["tiny", "--begin", "yesterday"], "--begin must be a time"),
         (["tiny", "--speed", "2000"], "--speed"),
         (["status", "--control", "http://127.0.0.1:1"], "does not answer"),
         (["fault", "set", "latency", "smd", "seconds"], "not NAME=VALUE"),
@@ -164,6 +164,6 @@ def test_an_sls_dump_is_a_machine(tmp_path: Path) -> None:
     dump.write_text('{"Hardware": {}, "Networks": {}}')
     with emulate(str(dump), "--speed", "0") as machine:
         assert machine.machine
-        assert machine.tell("GET", "/status")["nodes"] == 0
+        assert machine.ask_control("GET", "/status")["nodes"] == 0
     dump.write_text("{")
     assert "is not an SLS dump" in command(str(dump)).stderr

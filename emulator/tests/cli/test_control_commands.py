@@ -98,7 +98,7 @@ def test_what_happens_once_is_not_broken_for_ever(machine: Emulator) -> None:
     machine.step(59)
     assert output_of(machine, "fault", "list") == restart
     machine.step(2)
-    assert output_of(machine, "fault", "list") == "nothing is broken\n"
+    assert output_of(machine, "fault", "list") == "no faults\n"
 
 
 def test_the_log_names_the_fault(machine: Emulator) -> None:
@@ -111,7 +111,7 @@ def test_the_log_names_the_fault(machine: Emulator) -> None:
 
 def test_pods_are_shown_in_columns_with_their_containers(machine: Emulator) -> None:
     lines = output_of(machine, "pods").splitlines()
-    pods = machine.tell("GET", "/pods")["pods"]
+    pods = machine.ask_control("GET", "/pods")["pods"]
     starts = [line.index(pod["name"], len(pod["namespace"])) for line, pod in zip(lines, pods, strict=True)]
     assert len(set(starts)) == 1
     states = [line.split("  ")[-1].strip() for line in lines]
@@ -119,7 +119,7 @@ def test_pods_are_shown_in_columns_with_their_containers(machine: Emulator) -> N
 
 
 def test_a_pod_with_one_container_needs_no_name_of_it(machine: Emulator) -> None:
-    pods = machine.tell("GET", "/pods")["pods"]
+    pods = machine.ask_control("GET", "/pods")["pods"]
     single = next(pod for pod in pods if len(pod["containers"]) == 1)
     (container,) = single["containers"]
     assert output_of(machine, "pod-log", single["name"]) == output_of(machine, "pod-log", single["name"], container)
@@ -136,13 +136,16 @@ def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) ->
         (["probe", NODE], "Missing argument 'TO'.\nTry: csm-emulator probe --help"),
         (
             ["clock", "step", "-5"],
-            "time only goes forward: give 0 or more, not -5\nTry: csm-emulator clock step --help",
+            "time only moves forward: use 0 or more, not -5\nTry: csm-emulator clock step --help",
         ),
-        (["clock", "speed", "-.5"], "time only goes forward"),
+        (["clock", "speed", "-.5"], "time only moves forward"),
         (["clock", "step", "1e9"], "seconds must be from 0 to 31622400"),
-        (["status", "--control", "foo"], "'foo' of --control is no address; a control API's is as http://127.0.0.1:"),
-        (["status", "--control", "http://127.0.0.1:port/key"], "of --control is no address"),
-        (["statsu"], "psi, tiny) nor a file with an SLS dump; did you mean `csm-emulator status`?"),
+        (
+            ["status", "--control", "foo"],
+            "--control is not the URL of a control API: 'foo'; it looks like http://127.0.0.1:",
+        ),
+        (["status", "--control", "http://127.0.0.1:port/key"], "--control is not the URL of a control API"),
+        (["statsu"], "psi, tiny; did you mean `csm-emulator status`?"),
     ],
 )
 def test_a_mistake_is_explained(machine: Emulator, arguments: list[str], why: str) -> None:
@@ -172,4 +175,4 @@ def test_every_path_of_the_ready_line_is_absolute(tmp_path: Path, monkeypatch: p
     with emulate("tiny", "--state", "keep.state") as machine:
         assert Path(machine.ca or "").parent == tmp_path / "keep.state.tls"
         assert machine.kubeconfig == str(tmp_path / "keep.state.tls" / "kubeconfig")
-        assert machine.tell("GET", "/status")["state"] == str(tmp_path / "keep.state")
+        assert machine.ask_control("GET", "/status")["state"] == str(tmp_path / "keep.state")

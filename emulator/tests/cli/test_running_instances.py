@@ -38,7 +38,7 @@ def test_a_planted_link_is_not_followed(shared: Path, tmp_path: Path) -> None:
     shared.symlink_to(mine)
     with pytest.raises(NotFound):
         running_instances.find(None)
-    with pytest.raises(InvalidInput, match="somebody else"), running_instances.registered():
+    with pytest.raises(InvalidInput, match="is not private"), running_instances.registered():
         pass
     assert [file.name for file in mine.iterdir()] == ["letters.json"]
 
@@ -47,7 +47,7 @@ def test_a_planted_link_is_not_followed(shared: Path, tmp_path: Path) -> None:
 def test_a_folder_that_others_may_write_to_is_not_used(shared: Path, mode: int) -> None:
     shared.mkdir()
     shared.chmod(mode)
-    with pytest.raises(InvalidInput, match="somebody else"), running_instances.registered():
+    with pytest.raises(InvalidInput, match="is not private"), running_instances.registered():
         pass
 
 

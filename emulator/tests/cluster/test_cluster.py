@@ -29,11 +29,11 @@ def _start(site: Site, *containers: Container) -> None:
 def test_a_line_is_there_when_its_moment_has_come(site: Site) -> None:
     _start(site)
     cluster = site.context.cluster
-    cluster.say(*NAMES, "main", [(MOMENT + 10, "later"), (MOMENT + 5, "not before the one above")])
+    cluster.write_log(*NAMES, "main", [(MOMENT + 10, "later"), (MOMENT + 5, "not before the one above")])
     assert cluster.log(*NAMES, "main") == []
     site.step(10)
     assert [text for _, text in cluster.log(*NAMES, "main")] == ["later", "not before the one above"]
-    assert cluster.log(*NAMES, "main", after=1) == [(MOMENT + 10, "not before the one above")]
+    assert cluster.log(*NAMES, "main", position=1) == [(MOMENT + 10, "not before the one above")]
 
 
 def test_a_follower_goes_on_from_where_it_was(site: Site) -> None:
@@ -41,7 +41,7 @@ def test_a_follower_goes_on_from_where_it_was(site: Site) -> None:
     cluster = site.context.cluster
     events, position = [], 0
     for turn in range(5):
-        cluster.say(*NAMES, "main", [f"{turn}.{number}" for number in range(3)])
+        cluster.write_log(*NAMES, "main", [f"{turn}.{number}" for number in range(3)])
         lines, position = cluster.follow(*NAMES, "main", position, most=2)
         events += [text for _, text in lines]
     while True:
@@ -56,7 +56,7 @@ def test_future_lines_of_an_ended_container_are_dropped(site: Site) -> None:
     _start(site)
     cluster = site.context.cluster
     cluster.begin(*NAMES, "main")
-    cluster.say(*NAMES, "main", [(MOMENT + second, f"{second}") for second in range(0, 100, 10)])
+    cluster.write_log(*NAMES, "main", [(MOMENT + second, f"{second}") for second in range(0, 100, 10)])
     site.step(25)
     cluster.end(*NAMES, "main", 137)
     site.step(1000)
@@ -68,7 +68,7 @@ def test_of_a_long_log_the_beginning_is_gone_and_positions_stay(site: Site, monk
     _start(site)
     cluster = site.context.cluster
     for number in range(50):
-        cluster.say(*NAMES, "main", [f"line {number:03}"])
+        cluster.write_log(*NAMES, "main", [f"line {number:03}"])
     lines, position = cluster.follow(*NAMES, "main", 0)
     assert position == 50
     assert lines[-1][1] == "line 049"
@@ -103,7 +103,7 @@ def test_watchers_hear_of_everything_with_rising_versions(site: Site) -> None:
     cluster.watch(pod_events.append)
     _start(site)
     cluster.begin(*NAMES, "main")
-    cluster.touch(*NAMES, "main", "/mnt/image/complete", "{}")
+    cluster.write_file(*NAMES, "main", "/mnt/image/complete", "{}")
     cluster.delete_pod(*NAMES)
     assert [(event.kind, event.what) for event in pod_events] == [
         ("added", ""),
@@ -118,29 +118,29 @@ def test_watchers_hear_of_everything_with_rising_versions(site: Site) -> None:
 def test_what_is_gone_is_gone_with_its_logs_and_files(site: Site) -> None:
     _start(site)
     cluster = site.context.cluster
-    cluster.say(*NAMES, "main", ["hello"])
-    cluster.touch(*NAMES, "main", "/tmp/file", "x")  # noqa: S108 (a path in a container)
+    cluster.write_log(*NAMES, "main", ["hello"])
+    cluster.write_file(*NAMES, "main", "/tmp/file", "x")  # noqa: S108 (a path in a container)
     cluster.delete_pod(*NAMES)
     with pytest.raises(NotFound):
-        cluster.say(*NAMES, "main", ["still here?"])
+        cluster.write_log(*NAMES, "main", ["still here?"])
     _start(site)
     assert cluster.log(*NAMES, "main") == []
-    assert cluster.read(*NAMES, "main", "/tmp/file") is None  # noqa: S108
+    assert cluster.read_file(*NAMES, "main", "/tmp/file") is None  # noqa: S108
 
 
 def test_pods_logs_and_files_survive(site: Site) -> None:
     _start(site)
     cluster = site.context.cluster
     cluster.begin(*NAMES, "git")
-    cluster.say(*NAMES, "main", ["now", (MOMENT + 60, "in a minute")])
-    cluster.touch(*NAMES, "main", "/a", "b")
+    cluster.write_log(*NAMES, "main", ["now", (MOMENT + 60, "in a minute")])
+    cluster.write_file(*NAMES, "main", "/a", "b")
     pod_before = cluster.pod(*NAMES)
     reopened_site = reopen(site)
     cluster = reopened_site.context.cluster
     assert cluster.pod(*NAMES) == pod_before
-    assert cluster.read(*NAMES, "main", "/a") == "b"
+    assert cluster.read_file(*NAMES, "main", "/a") == "b"
     assert [text for _, text in cluster.log(*NAMES, "main")] == ["now"]
-    cluster.say(*NAMES, "main", ["and then"])
+    cluster.write_log(*NAMES, "main", ["and then"])
     reopened_site.step(60)
     assert [text for _, text in cluster.log(*NAMES, "main")] == ["now", "in a minute", "and then"]
-    reopened_site.kept.close()
+    reopened_site.state_file.close()

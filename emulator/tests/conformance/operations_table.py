@@ -12,7 +12,7 @@ from pathlib import Path
 from conformance.contracts import CONTRACTS, ROOT, Operation, operations
 from conformance.spec_bugs import KNOWN, NOT_SERVED, SERVER_ERRORS
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.routes import EmulatedService, Router, reason_unsupported
 
@@ -32,7 +32,7 @@ def services() -> dict[str, EmulatedService]:
     with tempfile.TemporaryDirectory() as folder:
         state_file = StateFile(Path(folder) / "state")
         try:
-            return Site(Start(topologies.empty(), speed=0.0), state_file).services
+            return Site(StartOptions(topologies.empty(), speed=0.0), state_file).services
         finally:
             state_file.close()
 

@@ -22,8 +22,8 @@ def site(tmp_path: Path) -> Site:
     cluster = site.context.cluster
     cluster.start_pod(NAMESPACE, "several", (Container("git"), Container("ansible")), {})
     cluster.start_pod(NAMESPACE, "single", (Container("main"),), {"app": "alone"})
-    cluster.say(NAMESPACE, "several", "ansible", ["PLAY [all]"])
-    cluster.say(NAMESPACE, "single", "main", ["here I am"])
+    cluster.write_log(NAMESPACE, "several", "ansible", ["PLAY [all]"])
+    cluster.write_log(NAMESPACE, "single", "main", ["here I am"])
     return site
 
 
@@ -40,10 +40,10 @@ def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ({"pod": "several"}, "several has several containers, name one; there are git, ansible"),
-        ({"pod": "several", "container": "main"}, "no container main in several; there are git, ansible"),
-        ({"pod": "single", "container": "git"}, "no container git in single; there are main"),
-        ({"pod": "missing"}, "no pod missing; `csm-emulator pods` shows them"),
+        ({"pod": "several"}, "pod several has several containers; name one; containers: git, ansible"),
+        ({"pod": "several", "container": "main"}, "pod several has no container main; containers: git, ansible"),
+        ({"pod": "single", "container": "git"}, "pod single has no container git; containers: main"),
+        ({"pod": "missing"}, "no pod missing; `csm-emulator pods` lists them"),
     ],
 )
 def test_an_ambiguous_or_missing_pod_is_named(site: Site, query: dict[str, str], message: str) -> None:

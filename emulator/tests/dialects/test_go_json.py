@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from csm_emulator.dialects.go_json.reader import NothingSaid, Undecodable, decode, decode_first, mentions
+from csm_emulator.dialects.go_json.reader import DecodeError, EmptyBody, decode, decode_first, mentions
 from csm_emulator.dialects.go_json.types import (
     ANY,
     ANYTHING_BY_NAME,
@@ -18,7 +18,7 @@ from csm_emulator.dialects.go_json.types import (
     STRINGS,
     empty,
     encode,
-    maybe,
+    pointer_to,
     slice_of,
     struct,
 )
@@ -28,7 +28,7 @@ OUTER = struct(
     "main.Outer",
     {
         "Name": STRING,
-        "P": maybe(STRING),
+        "P": pointer_to(STRING),
         "In": INNER,
         "Ins": slice_of(INNER),
         "I64": INT64,
@@ -44,7 +44,7 @@ END = "unexpected end of JSON input"
 
 
 def decoding_error(body: bytes, *, whole: bool = True) -> str:
-    with pytest.raises(Undecodable) as refused:
+    with pytest.raises(DecodeError) as refused:
         (decode if whole else decode_first)(body, OUTER)
     return str(refused.value)
 
@@ -107,7 +107,7 @@ def test_what_ends_too_early(body: bytes, whole: str, stream: str) -> None:
 def test_a_stream_may_have_more_values_and_a_blank_one_has_none() -> None:
     assert decoding_error(b"{} x") == "invalid character 'x' after top-level value"
     assert decode_first(b' {"Name": "a"}x', OUTER)["Name"] == "a"
-    with pytest.raises(NothingSaid):
+    with pytest.raises(EmptyBody):
         decode_first(b"\t", OUTER)
 
 
@@ -132,7 +132,7 @@ def test_what_is_read(body: bytes, fields: dict[str, Any]) -> None:
 
 
 def test_after_a_mistake_it_reads_on() -> None:
-    with pytest.raises(Undecodable) as refused:
+    with pytest.raises(DecodeError) as refused:
         decode(b'{"I64":"x","Name":"a"}', OUTER)
     assert refused.value.value == {**empty(OUTER), "Name": "a"}
 
@@ -155,7 +155,7 @@ def test_a_field_is_mentioned_even_as_null() -> None:
 
 
 def test_what_was_read_is_written_as_go_does() -> None:
-    kind = struct("main.X", {"A": STRING, "B": maybe(STRING), "N": NUMBER, "L": slice_of(INNER)}, omitted="A B")
+    kind = struct("main.X", {"A": STRING, "B": pointer_to(STRING), "N": NUMBER, "L": slice_of(INNER)}, omitted="A B")
     assert encode({"A": "", "B": None}, kind) == {"N": 0, "L": None}
     assert encode({"A": "a", "B": "", "N": 2, "L": [{}]}, kind) == {
         "A": "a",

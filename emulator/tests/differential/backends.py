@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import psycopg
 
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call
 from differential.answers import Answer
@@ -134,7 +134,7 @@ class Emulator:
 
     def close(self) -> None:
         if self.site is not None:
-            self.site.kept.close()
+            self.site.state_file.close()
 
     def reset(self, sequence: Sequence) -> bool:  # noqa: ARG002 (a new machine for every sequence)
         self.close()
@@ -142,7 +142,8 @@ class Emulator:
         state_file = StateFile(self.folder / f"{self.count}.state")
         # The moment has a fraction of a second, as real moments have.
         self.site = Site(
-            Start(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4), state_file
+            StartOptions(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4),
+            state_file,
         )
         return False
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from functools import partial
 
-from csm_emulator.transport.admission import up_to
+from csm_emulator.transport.admission import admit_all
 from csm_emulator.transport.asgi import App
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.listeners import Listener, Servers, bind
@@ -25,7 +25,7 @@ class SocketEmulator:
         self._emulator = emulator
         self._loop = asyncio.new_event_loop()
         listeners = {
-            service: Listener(bind("127.0.0.1", 0), App(up_to(BODY, partial(self._answer, service))))
+            service: Listener(bind("127.0.0.1", 0), App(admit_all(BODY, partial(self._answer, service))))
             for service in SERVICES
         }
         self._addresses = {service: listener.url for service, listener in listeners.items()}

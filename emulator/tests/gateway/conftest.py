@@ -10,7 +10,7 @@ import pytest
 from csm_emulator.gateway.gateway import Gateway
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.keycloak.realm.users import users
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
 
@@ -61,7 +61,7 @@ def bearer(token: str) -> dict[str, str]:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayClient]:
     """A gateway for tests that change nothing; it is shared because the generation of keys is slow."""
     state_file = StateFile(tmp_path_factory.mktemp("door") / "tiny.state")
-    yield GatewayClient(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    yield GatewayClient(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     state_file.close()
 
 

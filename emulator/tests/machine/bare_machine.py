@@ -44,10 +44,10 @@ class BareMachine:
         self.power.reset(xname, action, "test")
 
     def step(self, seconds: float) -> None:
-        goal = self.clock.reach() + seconds
+        goal = self.clock.unheld_now() + seconds
         while self.scheduler.run(goal, 100) == 100:
             pass
-        self.clock.leap(goal)
+        self.clock.jump_to(goal)
 
     def fault(self, kind: str, targets: str, **more: Any) -> Fault:
         return self.faults.set(Fault(self.faults.new_id(), kind, targets, **more))
@@ -70,7 +70,7 @@ class BareMachine:
         return list(self.table("agenda").values())
 
     def keep(self) -> None:
-        self._now["now"] = self.clock.reach()
+        self._now["now"] = self.clock.unheld_now()
         self.kept.write(self.tables.take_changes(), self.log.take_unwritten())
 
     def close(self) -> None:

@@ -65,7 +65,7 @@ def test_a_number_is_whole_when_it_was_and_a_name_stays_one(
     [
         ("cfs-layer-fails", {"lyer": 1}, "takes layer=, task=, not lyer="),
         ("cfs-layer-fails", {"layer": None}, "takes layer= a layer's name or number, not None"),
-        ("no-power-on", {"stage": "pxe"}, "takes no facts, not stage="),
+        ("no-power-on", {"stage": "pxe"}, "takes no parameters, not stage="),
         ("port-drift", {"colour": "red"}, "takes online=, native=, allowed=, untagged=, vnis=, not colour="),
         ("lost-response", {"method": "post"}, "takes method= GET or HEAD or POST"),
         ("image-job-stuck", {"status": "typo"}, "no job under way has the status 'typo'; there are creating, "),
@@ -84,7 +84,7 @@ def test_too_long_durations_are_refused_with_the_limit(tiny: Site) -> None:
 
 
 def test_a_restart_has_no_probability(tiny: Site) -> None:
-    with pytest.raises(InvalidMachine, match="happens at once"):
+    with pytest.raises(InvalidMachine, match="happens once"):
         tiny.set_fault(Fault("f1", "service-restart", "smd", remaining=2))
 
 

@@ -22,7 +22,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NodeReq
     small, large = map(NodeRequests, sites)
     yield small, large
     for site in sites:
-        site.kept.close()
+        site.state_file.close()
 
 
 @pytest.mark.parametrize("request_line", ALL)

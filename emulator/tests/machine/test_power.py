@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csm_emulator.machine.parts import Part
-from csm_emulator.machine.power import OFF, ON, RESETS, Refused, Unreachable
+from csm_emulator.machine.power import OFF, ON, RESETS, ControllerUnreachable, ResetRefused
 from machine.bare_machine import BareMachine
 
 CHASSIS, SLOT, BMC = "x1000c0", "x1000c0s0", "x1000c0s0b0"
@@ -154,7 +154,7 @@ def test_a_slot_takes_its_nodes_and_controllers_with_it(bare: BareMachine) -> No
     assert bare.event_values("power", RUNNING) == [OFF]
     assert bare.event_values("controller", BMC) == ["down"]
     assert not bare.power.reachable(BMC)
-    with pytest.raises(Unreachable, match=BMC):
+    with pytest.raises(ControllerUnreachable, match=BMC):
         bare.order(RUNNING, "On")
     assert bare.power.state("x1000c0s1b0n0") == ON
 
@@ -221,7 +221,7 @@ def test_one_outlet_of_two_is_enough(bare: BareMachine) -> None:
 
 def test_a_controller_that_restarts_is_away_and_its_nodes_do_not_care(bare: BareMachine) -> None:
     bare.order(BMC, "ForceRestart")
-    with pytest.raises(Unreachable):
+    with pytest.raises(ControllerUnreachable):
         bare.order(RUNNING, "ForceOff")
     bare.step(59)
     assert not bare.power.reachable(BMC)
@@ -253,7 +253,7 @@ def test_the_fault_no_power_on(bare: BareMachine) -> None:
 def test_the_fault_bmc_unreachable_lasts_until_it_is_cleared(bare: BareMachine) -> None:
     fault = bare.fault("bmc-unreachable", BMC)
     assert not bare.power.reachable(BMC)
-    with pytest.raises(Unreachable):
+    with pytest.raises(ControllerUnreachable):
         bare.order(RUNNING, "ForceOff")
     bare.faults.clear(fault.id)
     bare.order(RUNNING, "ForceOff")
@@ -263,7 +263,7 @@ def test_the_fault_bmc_unreachable_for_the_next_two_calls(bare: BareMachine) -> 
     bare.fault("bmc-unreachable", BMC, remaining=2)
     assert bare.power.reachable(BMC)
     for _ in range(2):
-        with pytest.raises(Unreachable):
+        with pytest.raises(ControllerUnreachable):
             bare.order(RUNNING, "ForceOff")
     bare.order(RUNNING, "ForceOff")
 
@@ -275,7 +275,7 @@ def test_the_fault_bmc_unreachable_now_and_then(bare: BareMachine) -> None:
         try:
             bare.order(RUNNING, "On")
             outcomes.append(True)
-        except Unreachable:
+        except ControllerUnreachable:
             outcomes.append(False)
     assert 8 < sum(outcomes) < 32
 
@@ -295,7 +295,7 @@ def test_the_fault_bmc_unreachable_now_and_then(bare: BareMachine) -> None:
     ],
 )
 def test_a_reset_that_a_part_does_not_know_is_refused(bare: BareMachine, xname: str, action: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(ResetRefused):
         bare.order(xname, action)
     assert bare.lines() == []
 
@@ -305,7 +305,7 @@ def test_every_reset_of_every_part_can_be_given(bare: BareMachine) -> None:
         for action in RESETS.get(part.type, ()):
             try:
                 bare.order(part.xname, action)
-            except Unreachable:
+            except ControllerUnreachable:
                 assert not bare.power.reachable(part.controller)
             bare.step(200)
 

@@ -111,7 +111,7 @@ def test_the_blades_of_a_sample_are_those_that_it_names() -> None:
 
 def test_guesses_are_named() -> None:
     topology = load_sls(dump())
-    assert "guessed are EX235a" in topology.about
+    assert "guessed: EX235a" in topology.about
     blade = dump(x1000c0s0={"Xname": "x1000c0s0", "Class": "Mountain", "ExtraProperties": {"@rie.mockup": "EX254n"}})
     blade_topology = load_sls(blade)
     assert "guessed" not in blade_topology.about
@@ -147,34 +147,34 @@ def test_every_nic_of_a_chassis_finds_a_port() -> None:
 @pytest.mark.parametrize(
     ("hardware", "reason"),
     [
-        ({"x2": {"Xname": "x2"}}, "x2 has no Class"),
-        ({"x2": {"Xname": "x2", "Class": "Lake"}}, "x2 has no Class"),
-        ({"x2": []}, "x2 is no object"),
+        ({"x2": {"Xname": "x2"}}, "x2 has no valid Class"),
+        ({"x2": {"Xname": "x2", "Class": "Lake"}}, "x2 has no valid Class"),
+        ({"x2": []}, "x2 is not an object"),
         ({"nonsense": {"Class": "River"}}, "nonsense has no valid Xname"),
         ({"x2": {"Xname": 7, "Class": "River"}}, "x2 has no valid Xname"),
-        ({"x2": {"Xname": "x1000", "Class": "River"}}, "x1000 is there twice"),
-        ({"all": {"Class": "River"}}, "all is no hardware"),
-        ({"p1.2": {"Class": "River"}}, "p1.2 is no hardware"),
-        ({"x2": {"Xname": "x2", "Class": "River", "ExtraProperties": 3}}, "ExtraProperties that are no object"),
+        ({"x2": {"Xname": "x1000", "Class": "River"}}, "x1000 occurs twice"),
+        ({"all": {"Class": "River"}}, "all is not hardware"),
+        ({"p1.2": {"Class": "River"}}, "p1.2 is not hardware"),
+        ({"x2": {"Xname": "x2", "Class": "River", "ExtraProperties": 3}}, "ExtraProperties that are not an object"),
         (
             {"n": {"Xname": "x1000c0s1b0n0", "Class": "Mountain", "ExtraProperties": {"NID": 1000}}},
             "both have NID 1000",
         ),
         (
             {"n": {"Xname": "x1000c0s1b0n0", "Class": "Mountain", "ExtraProperties": {"NID": "1"}}},
-            "a NID that is no number",
+            "a NID that is not a number",
         ),
         (
             {"n": {"Xname": "x1000c0s1b0n0", "Class": "Mountain", "ExtraProperties": {"NID": True}}},
-            "a NID that is no number",
+            "a NID that is not a number",
         ),
         (
             {"n": {"Xname": "x1000c0s1b0n0", "Class": "Mountain", "ExtraProperties": {"Role": {}}}},
-            "a Role that is no text",
+            "a Role that is not a string",
         ),
         (
             {"n": {"Xname": "x1000c0s1b0n0", "Class": "Mountain", "ExtraProperties": {"Aliases": "a"}}},
-            "no list of names",
+            "not a list of strings",
         ),
         ({"n": {"Xname": "x1000c0s1b0n0", "Class": "River"}}, "classes Mountain and River"),
         ({"n": {"Xname": "x1000c0s9b0n0", "Class": "Mountain"}}, "has no slot 9"),
@@ -186,7 +186,7 @@ def test_every_nic_of_a_chassis_finds_a_port() -> None:
                     "ExtraProperties": {"Networks": {"cn": {"NMN": {"CIDR": "ten"}}}},
                 }
             },
-            "no IPv4 network: 'ten'",
+            "not an IPv4 network: 'ten'",
         ),
         (
             {
@@ -209,13 +209,13 @@ def test_mistakes_are_named(hardware: dict[str, Any], reason: str) -> None:
 @pytest.mark.parametrize(
     ("network", "reason"),
     [
-        (None, "network NMN is no object"),
-        ({"Name": "HMN", "Type": "ethernet"}, "calls itself 'HMN'"),
-        ({"Name": "NMN"}, "has no Type of"),
-        ({"Name": "NMN", "Type": "token-ring"}, "has no Type of"),
-        ({"Name": "NMN", "Type": "ethernet", "IPRanges": ["ten"]}, "IPRanges that are no list of networks"),
-        ({"Name": "NMN", "Type": "ethernet", "IPRanges": "10.0.0.0/8"}, "IPRanges that are no list of networks"),
-        ({"Name": "NMN", "Type": "ethernet", "ExtraProperties": []}, "ExtraProperties that are no object"),
+        (None, "network NMN is not an object"),
+        ({"Name": "HMN", "Type": "ethernet"}, "has the Name 'HMN'"),
+        ({"Name": "NMN"}, "has no valid Type"),
+        ({"Name": "NMN", "Type": "token-ring"}, "has no valid Type"),
+        ({"Name": "NMN", "Type": "ethernet", "IPRanges": ["ten"]}, "IPRanges that are not a list of networks"),
+        ({"Name": "NMN", "Type": "ethernet", "IPRanges": "10.0.0.0/8"}, "IPRanges that are not a list of networks"),
+        ({"Name": "NMN", "Type": "ethernet", "ExtraProperties": []}, "ExtraProperties that are not an object"),
     ],
 )
 def test_wrong_networks_are_named(network: Any, reason: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from csm_emulator.machine.power import RESETS, SWITCHED, Refused, Unreachable
+from csm_emulator.machine.power import RESETS, SWITCHED, ControllerUnreachable, ResetRefused
 from csm_emulator.machine.topology import catalog as topologies
 from machine.bare_machine import BareMachine
 from machine.invariants import check
@@ -47,7 +47,7 @@ class MachineSequences(RuleBasedStateMachine):
         last_before = self.bare.log.last
         try:
             self.bare.order(*order)
-        except (Unreachable, Refused):
+        except (ControllerUnreachable, ResetRefused):
             entries = self.bare.log.after(last_before, 10)
             assert {line["what"] for line in entries} <= {"fault-used-up"}
 

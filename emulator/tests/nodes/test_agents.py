@@ -30,7 +30,7 @@ def test_a_node_that_came_up_tells_both(tmp_path: Path) -> None:
     assert spy.bodies(f"/v2/components/{NODE}")[0]["actual_state"] == {"bss_token": token}
     assert spy.bodies(f"/v3/components/{NODE}") == [{"state": [], "enabled": True}]
     assert site.mesh.ask("bos", "GET", f"/v2/components/{NODE}").json()["actual_state"]["bss_token"] == token
-    site.kept.close()
+    site.state_file.close()
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_it_comes_again_before_bos_forgets_it(tmp_path: Path, params: str, hours
     assert len(spy.bodies(f"/v2/components/{NODE}")) == 2
     site.step(61)
     assert len(spy.bodies(f"/v2/components/{NODE}")) == 3
-    site.kept.close()
+    site.state_file.close()
 
 
 @pytest.mark.parametrize("silent", ["bos", "cfs"])
@@ -87,7 +87,7 @@ def test_an_unanswered_agent_repeats_its_report(tmp_path: Path, silent: str) -> 
     token = site.machine.boot.record(NODE)["parameters"].partition("bss_referral_token=")[2].split()[0]
     assert site.mesh.ask("bos", "GET", f"/v2/components/{NODE}").json()["actual_state"]["bss_token"] == token
     assert site.mesh.ask("cfs", "GET", f"/v3/components/{NODE}").json()["enabled"]
-    site.kept.close()
+    site.state_file.close()
 
 
 def test_a_node_that_is_off_reports_nothing(tmp_path: Path) -> None:
@@ -96,4 +96,4 @@ def test_a_node_that_is_off_reports_nothing(tmp_path: Path) -> None:
     count_before = len(spy.bodies(f"/v2/components/{NODE}"))
     spy._site.step(4 * 3600)
     assert len(spy.bodies(f"/v2/components/{NODE}")) == count_before
-    spy._site.kept.close()
+    spy._site.state_file.close()

@@ -26,7 +26,7 @@ def test_a_node_that_was_up_all_the_time_was_booted_days_ago(psi: Site) -> None:
     assert float(ConsoleUser(reopened_site, OTHER).run("cat /proc/uptime").split()[0]) == pytest.approx(
         up + 3600, abs=1
     )
-    reopened_site.kept.close()
+    reopened_site.state_file.close()
 
 
 def test_such_a_node_knows_what_it_was_booted_with(psi: Site) -> None:

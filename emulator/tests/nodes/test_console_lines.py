@@ -80,4 +80,4 @@ def test_variables_and_the_folder_stay_from_line_to_line(psi: Site) -> None:
     assert user.run("echo $x ${#y}") == "kept 0", "a console keeps so much"
     assert user.type("exit\r").endswith("login: ")
     assert user.log_in().run("echo $x; pwd") == "\n/root"
-    reopened_site.kept.close()
+    reopened_site.state_file.close()

@@ -151,7 +151,7 @@ def test_a_console_survives_a_restart_of_the_machine_s_process(psi: Site) -> Non
     assert _all(reopened_site, OTHER) == console_before
     reopened_site.step(10)
     assert "5 packets transmitted" in _all(reopened_site, OTHER)
-    reopened_site.kept.close()
+    reopened_site.state_file.close()
 
 
 def test_a_console_is_bounded(psi: Site) -> None:

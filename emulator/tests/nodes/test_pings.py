@@ -175,4 +175,4 @@ def test_after_a_restart_no_user_is_at_a_console(psi: Site) -> None:
     reopened_site.step(2)
     assert "packets transmitted" in reopened_site.context.consoles.tail(OTHER, 5)[0]
     assert "nid001000\r\n" in reopened_site.context.consoles.tail(OTHER, 2)[0], "what follows is not forgotten"
-    reopened_site.kept.close()
+    reopened_site.state_file.close()

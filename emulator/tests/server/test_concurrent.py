@@ -36,7 +36,7 @@ class Clients:
     def __init__(self, machine: Emulator, folder: Path) -> None:
         self.machine = machine
         self.folder = folder
-        self.nodes = [str(part["xname"]) for part in machine.tell("GET", "/parts?type=Node")["parts"]]
+        self.nodes = [str(part["xname"]) for part in machine.ask_control("GET", "/parts?type=Node")["parts"]]
         self.transitions: list[str] = []
         self.made: dict[str, list[str]] = {}
         self.stepped: list[float] = []
@@ -108,7 +108,7 @@ class Clients:
         self.ask("bss", "PUT", "/boot/v1/bootparameters", body)
 
     def save(self, number: int) -> None:
-        self.machine.tell("POST", "/save", {"path": str(self.folder / f"copy{number % CLIENTS}")})
+        self.machine.ask_control("POST", "/save", {"path": str(self.folder / f"copy{number % CLIENTS}")})
 
 
 def snapshot(machine: Emulator) -> dict[str, Any]:
@@ -124,10 +124,10 @@ def snapshot(machine: Emulator) -> dict[str, Any]:
         for path in paths
     }
     return replies | {
-        "parts": machine.tell("GET", "/parts"),
+        "parts": machine.ask_control("GET", "/parts"),
         "log": machine.log(),
-        "clock": machine.tell("GET", "/clock"),
-        "faults": machine.tell("GET", "/faults")["faults"],
+        "clock": machine.ask_control("GET", "/clock"),
+        "faults": machine.ask_control("GET", "/faults")["faults"],
     }
 
 
@@ -141,19 +141,19 @@ def check_log(machine: Emulator, parts_before: list[dict[str, Any]]) -> None:
             assert power[entry["target"]] != entry["what"].removeprefix("power-"), entry
             power[entry["target"]] = entry["what"].removeprefix("power-")
             assert entry["cause"]
-    for part in machine.tell("GET", "/parts?type=Node")["parts"]:
+    for part in machine.ask_control("GET", "/parts?type=Node")["parts"]:
         assert part["power"] == power[part["xname"]]
 
 
 def test_fifty_clients_leave_a_whole_machine(machine: Emulator, state: Path, tmp_path: Path) -> None:
-    parts_before = machine.tell("GET", "/parts")["parts"]
-    began = machine.tell("GET", "/clock")["moment"]
+    parts_before = machine.ask_control("GET", "/parts")["parts"]
+    began = machine.ask_control("GET", "/clock")["moment"]
     clients = Clients(machine, tmp_path)
     with ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(clients.run, range(CLIENTS)))
     machine.clear()
 
-    assert machine.tell("GET", "/clock")["moment"] == pytest.approx(began + sum(clients.stepped), abs=0.01)
+    assert machine.ask_control("GET", "/clock")["moment"] == pytest.approx(began + sum(clients.stepped), abs=0.01)
     groups = {group["label"]: group for group in machine.send("GET", machine.services["smd"] + "/hsm/v2/groups").json()}
     for label, members in clients.made.items():
         assert sorted(groups[label]["members"]["ids"]) == sorted(set(members))
@@ -170,7 +170,7 @@ def test_fifty_clients_leave_a_whole_machine(machine: Emulator, state: Path, tmp
     check_log(machine, parts_before)
 
     copy = tmp_path / "last"
-    machine.tell("POST", "/save", {"path": str(copy)})
+    machine.ask_control("POST", "/save", {"path": str(copy)})
     then = snapshot(machine)
     assert len(clients.transitions) > CLIENTS
     with emulate("tiny", "--state", str(copy)) as copied_machine:

@@ -19,7 +19,7 @@ def machine() -> Iterator[Emulator]:
 
 
 def a_node(machine: Emulator) -> str:
-    nodes = machine.tell("GET", "/parts?type=Node")["parts"]
+    nodes = machine.ask_control("GET", "/parts?type=Node")["parts"]
     return next(str(part["xname"]) for part in nodes if part["power"] == "off")
 
 
@@ -30,14 +30,14 @@ def power(machine: Emulator, node: str, operation: str) -> None:
 
 
 def test_time_stands_still_until_it_is_stepped(machine: Emulator) -> None:
-    clock_before = machine.tell("GET", "/clock")
+    clock_before = machine.ask_control("GET", "/clock")
     assert clock_before["now"].startswith("2026-01-31T12:00:00")
     machine.step(90)
-    assert machine.tell("GET", "/clock")["moment"] == clock_before["moment"] + 90
+    assert machine.ask_control("GET", "/clock")["moment"] == clock_before["moment"] + 90
 
 
 def test_log_entries_are_in_order_and_have_a_cause(machine: Emulator) -> None:
-    node, last = a_node(machine), machine.tell("GET", "/status")["log"]
+    node, last = a_node(machine), machine.ask_control("GET", "/status")["log"]
     power(machine, node, "on")
     machine.step(600)
     log = [entry for entry in machine.log(last) if entry["target"] == node]
@@ -57,7 +57,7 @@ def test_log_entries_are_in_order_and_have_a_cause(machine: Emulator) -> None:
 
 
 def test_wrong_cables_and_disk_remnants_are_shown(machine: Emulator) -> None:
-    nodes = machine.tell("GET", "/parts?type=Node")["parts"]
+    nodes = machine.ask_control("GET", "/parts?type=Node")["parts"]
     (one, first), (two, second) = [
         (str(node["xname"]), port) for node in nodes for port in node["cables"].values() if port
     ][:2]
@@ -76,52 +76,52 @@ def test_wrong_cables_and_disk_remnants_are_shown(machine: Emulator) -> None:
 def test_a_saved_machine_goes_on_where_it_was(machine: Emulator, tmp_path: Path) -> None:
     node = a_node(machine)
     saved = tmp_path / "monday.state"
-    machine.tell("POST", "/save", {"path": str(saved)})
-    then = machine.tell("GET", "/status")
+    machine.ask_control("POST", "/save", {"path": str(saved)})
+    then = machine.ask_control("GET", "/status")
     power(machine, node, "on")
     machine.step(600)
     assert machine.part(node)["power"] == "on"
-    machine.tell("POST", "/load", {"path": str(saved)})
-    assert machine.tell("GET", "/status") == then
+    machine.ask_control("POST", "/load", {"path": str(saved)})
+    assert machine.ask_control("GET", "/status") == then
     assert machine.part(node)["power"] == "off"
 
 
 @pytest.mark.parametrize("text", [b"", b"no database at all", b"SQLite format 3\0" + b"\0" * 4000])
 def test_what_is_no_state_is_refused_and_changes_nothing(machine: Emulator, tmp_path: Path, text: bytes) -> None:
-    then = machine.tell("GET", "/status")
+    then = machine.ask_control("GET", "/status")
     file = tmp_path / "other"
     file.write_bytes(text)
     with pytest.raises(RuntimeError, match="other"):
-        machine.tell("POST", "/load", {"path": str(file)})
-    assert machine.tell("GET", "/status") == then
+        machine.ask_control("POST", "/load", {"path": str(file)})
+    assert machine.ask_control("GET", "/status") == then
     assert file.read_bytes() == text
 
 
 def test_a_missing_folder_is_named(machine: Emulator, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="cannot be saved"):
-        machine.tell("POST", "/save", {"path": str(tmp_path / "no" / "where")})
+        machine.ask_control("POST", "/save", {"path": str(tmp_path / "no" / "where")})
 
 
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
-        ("/faults", {"kind": "earthquake"}, "no fault is called 'earthquake'"),
+        ("/faults", {"kind": "earthquake"}, "no kind of fault is called 'earthquake'"),
         ("/faults", {"kind": "latency", "probability": 2}, "probability must be from 0 to 1"),
         ("/faults", {"kind": "latency", "probability": "often"}, "probability must be a number"),
-        ("/faults", {"kind": "latency", "remaining": 0}, "at least once"),
-        ("/faults", {"kind": "latency", "colour": "red"}, "a fault has no colour"),
+        ("/faults", {"kind": "latency", "remaining": 0}, "remaining must be at least 1"),
+        ("/faults", {"kind": "latency", "colour": "red"}, "a fault has no field colour"),
         ("/faults", {"kind": "no-power-on", "targets": "x1000c["}, "x1000c"),
         ("/clock/step", {"seconds": -1}, "seconds must be from 0"),
         ("/clock/step", {"seconds": "long"}, "seconds must be a number"),
         ("/clock/step", [], "a JSON object"),
         ("/save", {"path": 5}, "path must name a file"),
-        ("/load", {"path": "/nowhere/at/all"}, "no file"),
-        ("/earthquake", {}, "no POST /earthquake here"),
+        ("/load", {"path": "/nowhere/at/all"}, "does not exist"),
+        ("/earthquake", {}, "the control API has no POST /earthquake"),
     ],
 )
 def test_mistakes_are_explained(machine: Emulator, path: str, body: object, message: str) -> None:
     with pytest.raises(RuntimeError, match=message.replace("[", r"\[")):
-        machine.tell("POST", path, body)
+        machine.ask_control("POST", path, body)
 
 
 def test_the_address_has_a_key_that_others_do_not_know(machine: Emulator) -> None:

@@ -43,9 +43,9 @@ def machine() -> Iterator[Emulator]:
 @pytest.fixture(autouse=True)
 def unharmed(machine: Emulator) -> Iterator[None]:
     """After any test the state is unchanged, and everything works."""
-    parts_before, last = machine.tell("GET", "/parts"), machine.tell("GET", "/status")["log"]
+    parts_before, last = machine.ask_control("GET", "/parts"), machine.ask_control("GET", "/status")["log"]
     yield
-    assert machine.tell("GET", "/parts") == parts_before
+    assert machine.ask_control("GET", "/parts") == parts_before
     assert machine.log(last) == []
     assert machine.send("GET", machine.services["smd"] + "/hsm/v2/service/ready").status == 200
     headers = {"Authorization": f"Bearer {machine.token()}"}

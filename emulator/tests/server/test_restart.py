@@ -14,7 +14,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def nodes(machine: Emulator) -> list[dict[str, object]]:
-    parts: list[dict[str, object]] = machine.tell("GET", "/parts?type=Node")["parts"]
+    parts: list[dict[str, object]] = machine.ask_control("GET", "/parts?type=Node")["parts"]
     return parts
 
 
@@ -27,12 +27,12 @@ def test_a_killed_machine_finishes_what_it_had_begun(tmp_path: Path) -> None:
         transition = machine.send("POST", pcs, order, JSON).json()["transitionID"]
         label = json.dumps({"label": "kept", "members": {"ids": off[:1]}})
         assert machine.send("POST", machine.services["smd"] + "/hsm/v2/groups", label, JSON).status == 201
-        password, time_before = machine.password("admin"), machine.tell("GET", "/clock")["moment"]
+        password, time_before = machine.password("admin"), machine.ask_control("GET", "/clock")["moment"]
         time.sleep(2.5)
         os.kill(machine.pid, signal.SIGKILL)
     with emulate("tiny", "--state", state, "--speed", "0") as machine:
         assert machine.password("admin") == password
-        moment = machine.tell("GET", "/clock")["moment"]
+        moment = machine.ask_control("GET", "/clock")["moment"]
         assert time_before < moment <= time_before + 60
         smd = machine.services["smd"]
         assert machine.send("GET", smd + "/hsm/v2/groups/kept/members").json() == {"ids": off[:1]}

@@ -14,27 +14,27 @@ from typing import Any
 import pytest
 
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine_choice import Wanted
-from csm_emulator.site_runner import Running
+from csm_emulator.machine_choice import MachineRequest
+from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call
 
 READY = Call("GET", "/hsm/v2/service/ready")
-Scenario = Callable[[Running], Coroutine[Any, Any, None]]
+Scenario = Callable[[SiteRunner], Coroutine[Any, Any, None]]
 
 
 @contextlib.contextmanager
-def running_site(path: Path, topology: str | None = "tiny", speed: float | None = 0.0) -> Iterator[Running]:
+def running_site(path: Path, topology: str | None = "tiny", speed: float | None = 0.0) -> Iterator[SiteRunner]:
     state_file = StateFile(path)
     try:
-        yield Running(state_file, Wanted(topology, speed=speed), lambda *_: None)
+        yield SiteRunner(state_file, MachineRequest(topology, speed=speed), lambda *_: None)
     finally:
         state_file.close()
 
 
 @contextlib.asynccontextmanager
-async def ticking(running: Running) -> AsyncIterator[list[asyncio.Task[None]]]:
-    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever)]
+async def ticking(running: SiteRunner) -> AsyncIterator[list[asyncio.Task[None]]]:
+    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.save_forever)]
     yield loops
     for task in loops:
         task.cancel()
@@ -45,11 +45,11 @@ def _break() -> None:
 
 
 def test_an_action_that_fails_is_logged_and_time_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         site = running.site
         moments: list[float] = []
-        site.scheduler.answer("test.breaks", _break)
-        site.scheduler.answer("test.works", lambda: moments.append(site.clock.now()))
+        site.scheduler.register("test.breaks", _break)
+        site.scheduler.register("test.works", lambda: moments.append(site.clock.now()))
         begin = site.clock.now()
         site.scheduler.after(10, "test.breaks")
         site.scheduler.after(20, "test.works")
@@ -69,10 +69,10 @@ def test_an_action_that_fails_is_logged_and_time_goes_on(tmp_path: Path, caplog:
 def test_a_full_disk_is_logged_and_the_state_is_written_later(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("csm_emulator.site_runner.KEEP_EVERY", 0.01)
+    monkeypatch.setattr("csm_emulator.site_runner.SAVE_INTERVAL", 0.01)
 
-    async def scenario(running: Running) -> None:
-        connection = running.site.kept._connection
+    async def scenario(running: SiteRunner) -> None:
+        connection = running.site.state_file._connection
         running.site.tables.open("test")["key"] = "x" * 10_000_000
         connection.execute("PRAGMA max_page_count = 100")
         async with ticking(running) as loops:
@@ -80,7 +80,7 @@ def test_a_full_disk_is_logged_and_the_state_is_written_later(
             assert not any(task.done() for task in loops)
             connection.execute("PRAGMA max_page_count = 1000000")
             await asyncio.sleep(0.2)
-        assert any(table == "test" for table, _, _ in running.site.kept.rows())
+        assert any(table == "test" for table, _, _ in running.site.state_file.rows())
 
     with running_site(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
         asyncio.run(scenario(running))
@@ -88,10 +88,10 @@ def test_a_full_disk_is_logged_and_the_state_is_written_later(
 
 
 def test_steps_at_once_add_up(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         begin = running.site.clock.now()
         # Both steps are under way at once.
-        running.site.scheduler.answer("test.nothing", lambda: None)
+        running.site.scheduler.register("test.nothing", lambda: None)
         for number in range(3000):
             running.site.scheduler.after(number / 10, "test.nothing")
         await asyncio.gather(running.step(100), running.step(50), running.step(7))
@@ -102,11 +102,11 @@ def test_steps_at_once_add_up(tmp_path: Path) -> None:
 
 
 def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         begin = running.site.clock.now()
-        running.site.keep()
-        running.site.kept.copy_to(tmp_path / "saved")
-        running.site.scheduler.answer("test.nothing", lambda: None)
+        running.site.save()
+        running.site.state_file.copy_to(tmp_path / "saved")
+        running.site.scheduler.register("test.nothing", lambda: None)
         for number in range(3000):
             running.site.scheduler.after(number / 10, "test.nothing")
         step = asyncio.create_task(running.step(10_000_000))
@@ -121,13 +121,13 @@ def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
 
 def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
     with running_site(tmp_path / "other", "empty", speed=7.0) as other_runner:
-        other_runner.site.keep()
-        other_runner.site.kept.copy_to(tmp_path / "saved")
+        other_runner.site.save()
+        other_runner.site.state_file.copy_to(tmp_path / "saved")
     with running_site(tmp_path / "state") as running:
         running.load(tmp_path / "saved")
         assert running.site.machine.topology.name == "empty"
         assert running.site.clock.speed == 7.0
-        running.site.keep()
+        running.site.save()
     with running_site(tmp_path / "state", None, None) as reopened_runner:
         assert reopened_runner.site.machine.topology.name == "empty"
 
@@ -148,12 +148,12 @@ def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
 def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: str) -> None:
     saved = tmp_path / "saved"
     with running_site(tmp_path / "state") as running:
-        running.site.keep()
-        running.site.kept.copy_to(saved)
+        running.site.save()
+        running.site.state_file.copy_to(saved)
         with contextlib.closing(sqlite3.connect(saved)) as file:
             file.execute(spoil)
             file.commit()
-        site, rows = running.site, list(running.site.kept.rows())
+        site, rows = running.site, list(running.site.state_file.rows())
         if spoil.startswith("DROP"):
             # A missing table is created again: an empty log is a valid log.
             running.load(saved)
@@ -161,7 +161,7 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
         with pytest.raises(InvalidMachine):
             running.load(saved)
         assert running.site is site
-        assert list(site.kept.rows()) == rows
+        assert list(site.state_file.rows()) == rows
 
 
 def test_an_action_without_a_handler_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -179,19 +179,19 @@ def test_speed_is_as_asked_and_else_as_it_was(tmp_path: Path) -> None:
     for requested_speed, expected in ((None, 1.0), (5.0, 5.0), (None, 5.0), (0.0, 0.0), (None, 0.0)):
         with running_site(tmp_path / "state", None, requested_speed) as running:
             assert running.site.clock.speed == expected
-            running.site.keep()
+            running.site.save()
 
 
 def test_time_that_began_does_not_begin_again(tmp_path: Path) -> None:
     with running_site(tmp_path / "state") as running:
-        running.site.keep()
+        running.site.save()
     with (
         contextlib.closing(StateFile(tmp_path / "state")) as state_file,
         pytest.raises(InvalidMachine, match="--begin"),
     ):
-        Running(state_file, Wanted(moment=5.0), lambda *_: None)
+        SiteRunner(state_file, MachineRequest(moment=5.0), lambda *_: None)
 
 
 def test_its_own_state_is_not_loaded(tmp_path: Path) -> None:
-    with running_site(tmp_path / "state") as running, pytest.raises(InvalidMachine, match="runs with"):
+    with running_site(tmp_path / "state") as running, pytest.raises(InvalidMachine, match="in use"):
         running.load(tmp_path / "state")

@@ -41,8 +41,8 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--speed", "nan"], "--speed takes a number"),
-        (["--host", ""], "no address"),
+        (["--speed", "nan"], "--speed must be a number"),
+        (["--host", ""], "is empty"),
         (["--host", "grüße.invalid"], "cannot listen on"),
         (["--host", "no host"], "cannot listen on"),
         (["--begin", "9999-12-31T23:59:59Z"], "1971 to 2999"),
@@ -79,9 +79,9 @@ def test_a_second_process_is_refused_while_the_state_is_in_use(tmp_path: Path) -
     with emulate("tiny", "--state", state) as first:
         with started(tmp_path, "--state", state) as second:
             _, err = second.communicate(timeout=30)
-            assert "does another emulator have it" in err
+            assert "does another emulator use it" in err
             assert second.returncode not in (0, 1)
-        assert first.tell("GET", "/status")["machine"] == "tiny"
+        assert first.ask_control("GET", "/status")["machine"] == "tiny"
         assert Path(state).stat().st_mode & 0o777 == 0o600
 
 

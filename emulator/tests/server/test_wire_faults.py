@@ -74,7 +74,7 @@ def test_a_service_that_restarts_is_away_for_a_while(machine: Emulator) -> None:
     assert machine.send("GET", machine.services["smd"] + NODES).status == 200
     machine.step(11)
     assert machine.send("GET", url).status == 200
-    assert machine.tell("GET", "/faults")["faults"] == []
+    assert machine.ask_control("GET", "/faults")["faults"] == []
 
 
 def test_a_probability_hits_about_so_often(machine: Emulator) -> None:

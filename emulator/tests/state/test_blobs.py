@@ -24,7 +24,7 @@ def test_they_are_read_back_before_and_after_a_restart(tmp_path: Path) -> None:
     site.context.blobs.delete("a")
     site = reopen(site)
     assert site.context.blobs.get("a") is None
-    site.kept.close()
+    site.state_file.close()
 
 
 def test_a_part_of_one_is_the_same_before_and_after_it_is_written(tmp_path: Path) -> None:
@@ -34,10 +34,10 @@ def test_a_part_of_one_is_the_same_before_and_after_it_is_written(tmp_path: Path
         parts = [site.context.blobs.part("a", *span) for span in ((0, 10), (3, 5), (8, 99), (50, 60), (5, 3))]
         assert parts == [b"0123456789", b"34", b"89", b"", b""]
         assert site.context.blobs.part("b", 0, 1) is None
-        site.keep()
+        site.save()
     site.context.blobs.delete("a")
     assert site.context.blobs.part("a", 0, 1) is None
-    site.kept.close()
+    site.state_file.close()
 
 
 def test_what_was_not_written_down_is_gone(tmp_path: Path) -> None:
@@ -66,12 +66,12 @@ def test_what_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch:
         raise Unavailable("the disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr(site.kept, "write", full)
+        broken.setattr(site.state_file, "write", full)
         with pytest.raises(Unavailable):
-            site.keep()
+            site.save()
     site = reopen(site)
     assert site.context.blobs.get("a") == b"first"
-    site.kept.close()
+    site.state_file.close()
 
 
 def test_a_full_disk_fills_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +96,10 @@ def test_a_full_disk_fills_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_saved_state_holds_them(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
     site.context.blobs.put("a", b"first")
-    site.keep()
-    site.kept.copy_to(tmp_path / "copy")
+    site.save()
+    site.state_file.copy_to(tmp_path / "copy")
     site.context.blobs.put("a", b"second")
-    site.keep()
-    site.kept.become(tmp_path / "copy")
-    assert Blobs(site.kept).get("a") == b"first"
-    site.kept.close()
+    site.save()
+    site.state_file.replace_with(tmp_path / "copy")
+    assert Blobs(site.state_file).get("a") == b"first"
+    site.state_file.close()

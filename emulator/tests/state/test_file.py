@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from machine.bare_machine import BareMachine
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.machine.power import Unreachable
+from csm_emulator.machine.power import ControllerUnreachable
 
 bare = BareMachine(Path(sys.argv[1]), topologies.load("tiny"))
 nodes = [part.xname for part in bare.machine.parts("Node")]
@@ -32,7 +32,7 @@ for number in range(1_000_000):
     for place, node in enumerate(nodes):
         try:
             bare.order(node, actions[(number + place) % len(actions)])
-        except Unreachable:
+        except ControllerUnreachable:
             pass
     bare.step(97)
     bare.keep()

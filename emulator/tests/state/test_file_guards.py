@@ -25,7 +25,7 @@ def test_a_foreign_database_is_refused_and_left_unchanged(tmp_path: Path) -> Non
 
 def test_two_emulators_cannot_have_one_state(tmp_path: Path) -> None:
     with closing(StateFile(tmp_path / "state")) as first:
-        with pytest.raises(InvalidMachine, match="does another emulator have it"):
+        with pytest.raises(InvalidMachine, match="does another emulator use it"):
             StateFile(tmp_path / "state")
         first.write([("shelf", "key", "1")], [])
     with closing(StateFile(tmp_path / "state")) as second:

@@ -25,7 +25,7 @@ def make(tables: RecordTables | None = None, speed: float = 0.0) -> tuple[Schedu
     clock = Clock(START, speed, ManualClock())
     scheduler = Scheduler(tables or RecordTables(), clock)
     calls: list[Any] = []
-    scheduler.answer("note", lambda *args: calls.append((clock.now(), *args)))
+    scheduler.register("note", lambda *args: calls.append((clock.now(), *args)))
     return scheduler, clock, calls
 
 
@@ -46,7 +46,7 @@ def test_what_is_put_on_while_something_is_done_counts_from_there() -> None:
     def again() -> None:
         scheduler.after(10, "note", clock.now())
 
-    scheduler.answer("again", again)
+    scheduler.register("again", again)
     scheduler.after(5, "again")
     scheduler.run(START + 100, 100)
     assert calls == [(1015.0, 1005.0)]
@@ -78,7 +78,7 @@ def test_an_action_that_fails_is_not_done_again_and_time_goes_on() -> None:
     def fail() -> None:
         raise RuntimeError("broken")
 
-    scheduler.answer("fail", fail)
+    scheduler.register("fail", fail)
     scheduler.after(1, "fail")
     scheduler.after(2, "note", "after")
     with pytest.raises(RuntimeError):
@@ -91,8 +91,8 @@ def test_an_action_that_fails_is_not_done_again_and_time_goes_on() -> None:
 def test_every_kind_has_one_answer() -> None:
     scheduler, _, _ = make()
     with pytest.raises(ValueError, match="already"):
-        scheduler.answer("note", print)
-    with pytest.raises(ValueError, match="nobody"):
+        scheduler.register("note", print)
+    with pytest.raises(ValueError, match="has no action"):
         scheduler.after(1, "unheard-of")
 
 
@@ -105,7 +105,7 @@ def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:
     wall.seconds = 100
     assert clock.now() == 1030.0
     assert clock.wall_seconds_until(2000.0) == float("inf")
-    clock.leap(1500.0)
+    clock.jump_to(1500.0)
     clock.set_speed(1000.0)
     wall.seconds = 101
     assert clock.now() == 2500.0
@@ -116,7 +116,7 @@ def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:
 def test_the_clock_is_held_while_something_is_done() -> None:
     clock = Clock(START, 0.0, ManualClock())
     clock.hold(42.0)
-    assert (clock.now(), clock.reach()) == (42.0, START)
+    assert (clock.now(), clock.unheld_now()) == (42.0, START)
     clock.hold(None)
     assert clock.now() == START
 

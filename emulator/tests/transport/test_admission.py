@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from csm_emulator.transport import asgi
-from csm_emulator.transport.admission import Admit, Admitted, up_to
+from csm_emulator.transport.admission import Admit, AdmittedRequest, admit_all
 from csm_emulator.transport.asgi import App
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.listeners import Listener, Servers, bind
@@ -26,8 +26,8 @@ async def _told(call: Call) -> Reply:
     return Reply(200, f"<{len(call.body)} {call.headers.get('a', '')}>".encode())
 
 
-def _admit(call: Call) -> Admitted | Reply:
-    return Admitted(_told, BODY_LIMIT) if call.path == "/open" else REFUSED
+def _admit(call: Call) -> AdmittedRequest | Reply:
+    return AdmittedRequest(_told, BODY_LIMIT) if call.path == "/open" else REFUSED
 
 
 @asynccontextmanager
@@ -184,7 +184,7 @@ def test_pipelined_requests_without_a_reader_leave_no_task(
         return Reply(stream=without_end)
 
     async def story() -> None:
-        listener = Listener(bind("127.0.0.1", 0), App(up_to(0, answer)))
+        listener = Listener(bind("127.0.0.1", 0), App(admit_all(0, answer)))
         servers = Servers([listener])
         await servers.start()
         _, writer = await asyncio.open_connection("127.0.0.1", listener.bound.getsockname()[1])

@@ -14,14 +14,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.transport import certificates
-from csm_emulator.transport.certificates import Issued, issue, issue_client
+from csm_emulator.transport.certificates import IssuedFiles, issue, issue_client
 
 
 def _files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def _shake_hands(issued: Issued, name: str) -> None:
+def _shake_hands(issued: IssuedFiles, name: str) -> None:
     """A client that trusts the CA and asks for this name."""
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(issued.certificate, issued.key)

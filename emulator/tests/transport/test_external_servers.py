@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from csm_emulator.machine_choice import Wanted
-from csm_emulator.site_runner import MOST_CONSULTED, Running
+from csm_emulator.machine_choice import MachineRequest
+from csm_emulator.site_runner import MAX_EXTERNAL_REQUESTS, SiteRunner
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport import webhooks as outbox
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.certificates import issue
 from csm_emulator.transport.external_answers import ExternalAnswers
-from csm_emulator.transport.external_servers import Question, Unreachable, send
+from csm_emulator.transport.external_servers import ExternalRequest, ExternalServerUnreachable, send
 from csm_emulator.transport.webhooks import Webhooks
 
 TENANTS = "/apis/tapms.hpe.com/v1alpha3/namespaces/tenants/tenants"
@@ -74,21 +74,23 @@ def hooking(decide: Decide) -> Iterator[Hook]:
         hook.server.server_close()
 
 
-def play(path: Path, scenario: Callable[[Running], Coroutine[Any, Any, None]]) -> None:
+def play(path: Path, scenario: Callable[[SiteRunner], Coroutine[Any, Any, None]]) -> None:
     async def run() -> None:
         with closing(StateFile(path)) as state_file:
-            await asyncio.wait_for(scenario(Running(state_file, Wanted("tiny", speed=0.0), lambda *_: None)), 60)
+            await asyncio.wait_for(
+                scenario(SiteRunner(state_file, MachineRequest("tiny", speed=0.0), lambda *_: None)), 60
+            )
 
     asyncio.run(run())
 
 
-async def ask(running: Running, method: str, path: str, body: Any = None) -> Reply:
+async def ask(running: SiteRunner, method: str, path: str, body: Any = None) -> Reply:
     data = b"" if body is None else json.dumps(body).encode()
     headers = {"content-type": "application/json"}
     return await running.answer_at("kubernetes", Call(method, path, (), headers, data, caller="kubernetes-admin"))
 
 
-async def create(running: Running, *hooks: dict[str, Any]) -> Reply:
+async def create(running: SiteRunner, *hooks: dict[str, Any]) -> Reply:
     query = (("type", "Node"), ("role", "Compute"))
     reply = await running.answer_at("smd", Call("GET", "/hsm/v2/State/Components", query))
     nodes = [reply.json()["Components"][0]["ID"]]
@@ -103,13 +105,13 @@ async def create(running: Running, *hooks: dict[str, Any]) -> Reply:
     return await ask(running, "POST", TENANTS, body)
 
 
-async def state(running: Running) -> str:
+async def state(running: SiteRunner) -> str:
     reply = await ask(running, "GET", f"{TENANTS}/blue")
     return str(reply.json()["spec"]["state"]) if reply.ok else ""
 
 
 def test_a_server_outside_refuses(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: 418) as guard:
             reply = await create(running, guard.tenant_hook("CREATE"))
             assert reply.status == 403
@@ -126,7 +128,7 @@ def test_a_server_outside_refuses(tmp_path: Path) -> None:
 
 
 def test_every_hook_is_asked_once(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: 200) as first, hooking(lambda _: 204) as second:
             events = ("CREATE", "UPDATE")
             reply = await create(
@@ -148,7 +150,7 @@ def test_every_hook_is_asked_once(tmp_path: Path) -> None:
 def test_what_the_operator_changes_may_be_refused_too(tmp_path: Path) -> None:
     answers = iter([503, 200, 503])
 
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: next(answers, 200)) as guard:
             assert (await create(running, guard.tenant_hook("UPDATE"))).status == 201
             await running.step(300)
@@ -167,7 +169,7 @@ def test_while_it_thinks_others_are_answered_and_time_waits(tmp_path: Path) -> N
             finished.wait(30)
         return 200
 
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         with hooking(think) as guard:
             assert (await create(running, guard.tenant_hook("CREATE", "UPDATE"))).status == 201
             begin = running.site.clock.now()
@@ -185,7 +187,7 @@ def test_while_it_thinks_others_are_answered_and_time_waits(tmp_path: Path) -> N
 
 
 def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         loop = asyncio.get_running_loop()
 
         def look(_: dict[str, Any]) -> int:
@@ -209,7 +211,7 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
     ],
 )
 def test_a_server_that_does_not_answer(tmp_path: Path, url: str, message: str) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         wish = {"name": "guard", "url": url, "blockingcall": True, "eventtypes": ["CREATE"]}
         reply = await create(running, wish)
         assert reply.status == 403
@@ -220,8 +222,8 @@ def test_a_server_that_does_not_answer(tmp_path: Path, url: str, message: str) -
     play(tmp_path / "state", scenario)
 
 
-def question(url: str) -> Question:
-    return Question(url, b"{}", (("content-type", "application/json"),))
+def question(url: str) -> ExternalRequest:
+    return ExternalRequest(url, b"{}", (("content-type", "application/json"),))
 
 
 def test_a_server_that_is_silent_is_given_up(tmp_path: Path) -> None:
@@ -233,7 +235,7 @@ def test_a_server_that_is_silent_is_given_up(tmp_path: Path) -> None:
 
     with hooking(wait) as hook:
         began = time.monotonic()
-        with pytest.raises(Unreachable, match="context deadline exceeded"):
+        with pytest.raises(ExternalServerUnreachable, match="context deadline exceeded"):
             send(question(hook.url), 0.2)
         assert time.monotonic() - began < 30
         never.set()
@@ -255,7 +257,7 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bo
         thread = threading.Thread(target=drip, args=(door,))
         thread.start()
         try:
-            with pytest.raises(Unreachable, match="context deadline exceeded"):
+            with pytest.raises(ExternalServerUnreachable, match="context deadline exceeded"):
                 send(question(f"http{'s' if tls else ''}://127.0.0.1:{door.getsockname()[1]}/"), 0.3)
         finally:
             over.set()
@@ -337,17 +339,19 @@ def test_a_redirect_is_followed(moving: str, path: str, status: int, methods: li
 
 
 def test_redirects_are_bounded_and_stay_on_loopback(moving: str) -> None:
-    with pytest.raises(Unreachable, match="stopped after 10 redirects"):
+    with pytest.raises(ExternalServerUnreachable, match="stopped after 10 redirects"):
         send(question(moving + "/307" * 10 + "/200"), 20)
     assert len(Redirecting.requests) == 10
-    with pytest.raises(Unreachable, match="loopback only"):
+    with pytest.raises(ExternalServerUnreachable, match="loopback only"):
         send(question(f"{moving}/307/nowhere"), 20)
 
 
 def test_the_number_of_servers_is_bounded(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: 200) as guard:
-            many = [{**guard.tenant_hook("CREATE"), "url": f"{guard.url}/{n}"} for n in range(MOST_CONSULTED + 1)]
+            many = [
+                {**guard.tenant_hook("CREATE"), "url": f"{guard.url}/{n}"} for n in range(MAX_EXTERNAL_REQUESTS + 1)
+            ]
             assert (await create(running, *many)).status == 503
             assert await state(running) == ""
             assert (await create(running, *many[1:])).status == 201
@@ -366,7 +370,7 @@ def test_a_certificate_of_its_own_is_as_good_as_any(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["http://[", "http://127.0.0.1:x/", "\ud800", "http://127.0.0.1/\ud800 \n"])
 def test_an_invalid_url_is_not_called(url: str) -> None:
-    with pytest.raises(Unreachable):
+    with pytest.raises(ExternalServerUnreachable):
         send(question(url), 1)
 
 
@@ -400,7 +404,7 @@ def test_the_end_does_not_wait_for_a_silent_server() -> None:
         return 200
 
     async def scenario(hook: Hook) -> None:
-        ExternalAnswers().find_out(question(hook.url))
+        ExternalAnswers().fetch(question(hook.url))
         await asyncio.sleep(0.1)
 
     with hooking(wait) as hook:

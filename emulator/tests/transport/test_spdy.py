@@ -7,7 +7,16 @@ import zlib
 
 import pytest
 
-from csm_emulator.transport.spdy import LONGEST_DATA, MOST_STREAMS, Came, Event, Leaving, Opened, Reset, Spdy
+from csm_emulator.transport.spdy import (
+    LONGEST_DATA,
+    MOST_STREAMS,
+    DataReceived,
+    Event,
+    GoAwayReceived,
+    Spdy,
+    StreamOpened,
+    StreamReset,
+)
 from csm_emulator.transport.spdy_headers import DICTIONARY, MOST, Packer, SpdyError, Unpacker
 
 FIN = 1
@@ -49,37 +58,37 @@ def test_streams_open_carry_data_and_end() -> None:
     spdy, client = Spdy(), Client()
     events = received(spdy, client.open(1, StreamType="error"), client.open(3, StreamType="stdin"), data(3, b"hi", FIN))
     assert events == [
-        Opened(1, {"streamtype": "error"}, last=False),
-        Opened(3, {"streamtype": "stdin"}, last=False),
-        Came(3, b"hi", last=True),
+        StreamOpened(1, {"streamtype": "error"}, last=False),
+        StreamOpened(3, {"streamtype": "stdin"}, last=False),
+        DataReceived(3, b"hi", last=True),
     ]
     spdy.accept(1)
-    spdy.say(1, b"bye", last=True)
-    out = spdy.take()
+    spdy.send_data(1, b"bye", last=True)
+    out = spdy.take_output()
     assert out.startswith(b"\x80\x03\x00\x02")
     assert out.endswith(struct.pack(">II", 1, FIN << 24 | 3) + b"bye")
-    assert spdy.take() == b""
+    assert spdy.take_output() == b""
 
 
 def test_what_comes_byte_by_byte_is_the_same() -> None:
     spdy, client = Spdy(), Client()
     whole = client.open(1, streamtype="stdin") + data(1, b"abc")
     events = received(spdy, *(whole[n : n + 1] for n in range(len(whole))))
-    assert events == [Opened(1, {"streamtype": "stdin"}, last=False), Came(1, b"abc", last=False)]
+    assert events == [StreamOpened(1, {"streamtype": "stdin"}, last=False), DataReceived(1, b"abc", last=False)]
 
 
 def test_a_ping_is_answered_and_the_servers_own_is_not() -> None:
     spdy = Spdy()
     ping = control(6, struct.pack(">I", 7))
     assert received(spdy, ping, control(6, struct.pack(">I", 8))) == []
-    assert spdy.take() == ping
+    assert spdy.take_output() == ping
 
 
 def test_long_data_goes_out_in_pieces() -> None:
     spdy = Spdy()
     received(spdy, Client().open(1, streamtype="stdout"))
-    spdy.say(1, b"x" * 100_000, last=True)
-    out, lengths = spdy.take(), []
+    spdy.send_data(1, b"x" * 100_000, last=True)
+    out, lengths = spdy.take_output(), []
     while out:
         word = struct.unpack_from(">I", out, 4)[0]
         lengths.append((word & 0xFFFFFF, word >> 24))
@@ -91,10 +100,10 @@ def test_long_data_goes_out_in_pieces() -> None:
 def test_a_stream_that_was_reset_or_never_opened_is_silent() -> None:
     spdy = Spdy()
     events = received(spdy, Client().open(1, streamtype="stdin"), control(3, struct.pack(">II", 1, 5)), data(1, b"x"))
-    assert events[1:] == [Reset(1)]
-    assert received(spdy, data(9, b"x"), control(7, struct.pack(">II", 0, 0))) == [Leaving()]
-    spdy.say(1, b"x")
-    assert spdy.take() == b""
+    assert events[1:] == [StreamReset(1)]
+    assert received(spdy, data(9, b"x"), control(7, struct.pack(">II", 0, 0))) == [GoAwayReceived()]
+    spdy.send_data(1, b"x")
+    assert spdy.take_output() == b""
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedOK, InvalidStatus
 
-from csm_emulator.transport.admission import up_to
+from csm_emulator.transport.admission import admit_all
 from csm_emulator.transport.asgi import App
-from csm_emulator.transport.call import Call, Cut, Reply
+from csm_emulator.transport.call import Call, ConnectionAborted, Reply
 from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.listeners import Listener, Servers, bind
 from csm_emulator.transport.tunnel import Tunnel
@@ -31,7 +31,7 @@ async def serving(answer: Callable[[Call], Reply]) -> AsyncIterator[int]:
     async def answered(call: Call) -> Reply:
         return answer(call)
 
-    listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, answered)))
+    listener = Listener(bind("127.0.0.1", 0), App(admit_all(1 << 20, answered)))
     servers = Servers([listener])
     await servers.start()
     try:
@@ -149,10 +149,10 @@ def test_a_head_request_gets_no_stream() -> None:
 
 def test_a_handler_can_cut_the_connection() -> None:
     async def cut(_: Call) -> Reply:
-        raise Cut
+        raise ConnectionAborted
 
     async def story() -> None:
-        listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, cut)))
+        listener = Listener(bind("127.0.0.1", 0), App(admit_all(1 << 20, cut)))
         servers = Servers([listener])
         await servers.start()
         reader, writer = await _ask(listener.bound.getsockname()[1], "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
@@ -325,7 +325,7 @@ def test_a_stream_that_never_waits_ends_with_its_reader() -> None:
 def test_a_stream_can_cut_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     async def pieces() -> AsyncGenerator[bytes, None]:
         yield b"half"
-        raise Cut
+        raise ConnectionAborted
 
     async def story() -> None:
         async with serving(lambda _: Reply(stream=pieces)) as port:
@@ -358,14 +358,14 @@ def test_listeners_stop_while_a_client_follows() -> None:
             yield b"."
 
     async def story() -> None:
-        listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, _always(Reply(stream=follow)))))
+        listener = Listener(bind("127.0.0.1", 0), App(admit_all(1 << 20, _always(Reply(stream=follow)))))
         servers = Servers([listener])
         await servers.start()
         reader, writer = await _ask(listener.bound.getsockname()[1], "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
         await reader.readuntil(b"\r\n\r\n")
-        change_signal.beat()
+        change_signal.notify()
         await reader.readuntil(b".")
-        change_signal.end()
+        change_signal.close()
         async with asyncio.timeout(2.0):
             await servers.stop()
         writer.close()
@@ -386,7 +386,7 @@ def test_half_requests_and_slow_readers_do_not_delay_the_end(
             yield bytes(1 << 20)
 
     async def story() -> None:
-        listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, _always(Reply(stream=without_end)))))
+        listener = Listener(bind("127.0.0.1", 0), App(admit_all(1 << 20, _always(Reply(stream=without_end)))))
         servers = Servers([listener])
         await servers.start()
         _, writer = await _ask(listener.bound.getsockname()[1], request_text)
@@ -417,16 +417,16 @@ def _always(reply: Reply) -> Answer:
 def test_a_pulse_bundles_beats_and_ends() -> None:
     async def story() -> None:
         change_signal = ChangeSignal()
-        change_signal.beat()
+        change_signal.notify()
         waiting = [asyncio.create_task(change_signal.wait()) for _ in range(3)]
         await asyncio.sleep(0)
         for _ in range(1000):
-            change_signal.beat()
+            change_signal.notify()
         assert await asyncio.gather(*waiting) == [True, True, True]
         assert await change_signal.wait(0.01) is True
         last = asyncio.create_task(change_signal.wait())
         await asyncio.sleep(0)
-        change_signal.end()
+        change_signal.close()
         assert await last is False
         assert await change_signal.wait(5) is False
 

@@ -1,1 +1,1 @@
-"""The command ``csm-emulator``. It talks to a running emulator over the control API only."""
+"""The command ``csm-emulator``. Its commands reach a running emulator over the control API only."""

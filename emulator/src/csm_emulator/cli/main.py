@@ -1,4 +1,4 @@
-"""The command ``csm-emulator``: the table of its commands, and what a failure looks like."""
+"""The command ``csm-emulator``: the table of its commands, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from csm_emulator import __version__
 
 START = "start"
 COMMANDS = {
-    START: ("csm_emulator.cli.start:start", "Run a machine; the word may be left out"),
-    "status": ("csm_emulator.cli.control_commands:status", "What the machine does now"),
-    "fault": ("csm_emulator.cli.control_commands:fault", "Break things, and stop breaking them"),
-    "clock": ("csm_emulator.cli.control_commands:clock", "Look at virtual time, change its speed, step it"),
-    "probe": ("csm_emulator.cli.control_commands:probe", "Who reaches whom over the high-speed network"),
-    "console": ("csm_emulator.cli.console_commands:console", "What a node's console shows"),
-    "pods": ("csm_emulator.cli.console_commands:pods", "What runs in the management cluster"),
-    "pod-log": ("csm_emulator.cli.console_commands:pod_log", "What a container prints: an Ansible run, an image job"),
-    "log": ("csm_emulator.cli.control_commands:log", "What really happened, and why"),
-    "save": ("csm_emulator.cli.control_commands:save", "Write the whole state to a file"),
-    "load": ("csm_emulator.cli.control_commands:load", "Go on from a state that was saved"),
+    START: ("csm_emulator.cli.start:start", "Run a machine (`csm-emulator psi` is `csm-emulator start psi`)"),
+    "status": ("csm_emulator.cli.control_commands:status", "Show machine, time, nodes, services and faults"),
+    "fault": ("csm_emulator.cli.control_commands:fault", "Inject faults, list and clear them"),
+    "clock": ("csm_emulator.cli.control_commands:clock", "Show virtual time, set its speed, move it forward"),
+    "probe": (
+        "csm_emulator.cli.control_commands:probe",
+        "Test which nodes reach each other over the high-speed network",
+    ),
+    "console": ("csm_emulator.cli.console_commands:console", "Print the output of a node's console"),
+    "pods": ("csm_emulator.cli.console_commands:pods", "List the pods of the management cluster"),
+    "pod-log": ("csm_emulator.cli.console_commands:pod_log", "Print the log of a container, such as an Ansible run"),
+    "log": ("csm_emulator.cli.control_commands:log", "Print what really happened, with causes"),
+    "save": ("csm_emulator.cli.control_commands:save", "Save the whole state to a file"),
+    "load": ("csm_emulator.cli.control_commands:load", "Load a saved state"),
 }
 INTERRUPTED = 130  # as a shell reports a process that SIGINT ended
 BROKEN_PIPE = 141  # as a shell reports a process that SIGPIPE ended
@@ -33,7 +36,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u
 
 
 class Commands(click.Group):
-    """Imports a command when it runs. ``csm-emulator psi`` is ``csm-emulator start psi``."""
+    """Imports a command's module only when it runs. ``csm-emulator psi`` is ``csm-emulator start psi``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in COMMANDS and args[0] not in ("-h", "--help", "--version"):
@@ -63,7 +66,7 @@ class Commands(click.Group):
 )
 @click.version_option(__version__, message="csm-emulator %(version)s")
 def root() -> None:
-    """Run an emulated HPE Cray EX that answers on the wire as the real one does."""
+    """Run an emulated HPE Cray EX with the APIs of CSM, and control it while it runs."""
 
 
 def main() -> int:
@@ -106,10 +109,10 @@ def _explain(error: Exception) -> int:
         _print_error(error.format_message())
         return error.exit_code
     text = " ".join(str(error).split())
-    _print_error(f"unexpected {type(error).__name__}: {text}; set CSM_EMULATOR_DEBUG=1 to see where it came from")
+    _print_error(f"unexpected {type(error).__name__}: {text}; set CSM_EMULATOR_DEBUG=1 for the traceback")
     return 1
 
 
 def _print_error(message: str) -> None:
-    with suppress(OSError):  # then the exit code alone has to say it
+    with suppress(OSError):  # standard error is closed: only the exit code tells of the error
         click.echo(f"csm-emulator: {_CONTROLS.sub('?', message)}", err=True)

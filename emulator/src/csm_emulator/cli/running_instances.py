@@ -1,4 +1,4 @@
-"""Which emulators of this user run: one small file each, beside which nothing else is kept."""
+"""The running emulators of this user: one small file for each, in a folder that holds nothing else."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ ENVIRONMENT = "CSM_EMULATOR"
 
 @contextmanager
 def registered() -> Iterator[Callable[[str, str], None]]:
-    """To be called with machine and control API once it is ready; the note is gone with the process."""
+    """Yields a function to call with machine and control API when ready; the file is removed at the end."""
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_ours(folder):
-        raise InvalidInput(f"{folder} belongs to somebody else; name a folder of your own with XDG_RUNTIME_DIR")
+    if not _is_private(folder):
+        raise InvalidInput(
+            f"{folder} is not private: another user owns it or may write to it; set XDG_RUNTIME_DIR to a private folder"
+        )
     file = folder / f"{os.getpid()}.json"
 
     def write(machine: str, control: str) -> None:
@@ -36,41 +38,41 @@ def registered() -> Iterator[Callable[[str, str], None]]:
         file.unlink(missing_ok=True)
 
 
-def _is_ours(folder: Path) -> bool:
-    """Beside it in /tmp everybody may plant folders, and links to ours."""
+def _is_private(folder: Path) -> bool:
+    """Whether only this user can write to it: in /tmp, other users can create folders and links of this name."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except FileNotFoundError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
-def find(given: str | None) -> str:
-    """The control API of the one that is meant."""
-    named = given or os.environ.get(ENVIRONMENT)
-    if named:
-        if not _is_address(named):
-            origin = "--control" if given else ENVIRONMENT
+def find(url: str | None) -> str:
+    """The control API to use: of ``--control``, of the environment, or of the only running emulator."""
+    address = url or os.environ.get(ENVIRONMENT)
+    if address:
+        if not _is_address(address):
+            origin = "--control" if url else ENVIRONMENT
             raise InvalidInput(
-                f"{named!r} of {origin} is no address; a control API's is as http://127.0.0.1:40123/KEY,"
+                f"{origin} is not the URL of a control API: {address!r}; it looks like http://127.0.0.1:40123/KEY,"
                 " and `csm-emulator` prints it when it starts"
             )
-        return named.rstrip("/")
+        return address.rstrip("/")
     running = list(_running())
     if not running:
-        raise NotFound(
-            "no emulator of yours runs here; start one with `csm-emulator tiny`, or name it with --control URL"
-        )
+        raise NotFound("no emulator is running; start one with `csm-emulator tiny`, or name one with --control URL")
     if len(running) > 1:
-        listed = ", ".join(f"{machine} at {control}" for machine, control in running)
-        raise InvalidInput(f"several emulators run ({listed}); name one with --control URL or {ENVIRONMENT}")
+        instances = ", ".join(f"{machine} at {control}" for machine, control in running)
+        raise InvalidInput(
+            f"several emulators are running ({instances}); choose one with --control URL or {ENVIRONMENT}"
+        )
     return running[0][1]
 
 
 def _is_address(text: str) -> bool:
     try:
-        place = urlsplit(text)
-        return place.scheme == "http" and bool(place.hostname) and place.port is not None
+        url = urlsplit(text)
+        return url.scheme == "http" and bool(url.hostname) and url.port is not None
     except ValueError:
         return False
 
@@ -82,13 +84,13 @@ def _folder() -> Path:
 
 def _running() -> Iterator[tuple[str, str]]:
     folder = _folder()
-    if not _is_ours(folder):
+    if not _is_private(folder):
         return
     for file in sorted(folder.glob("*.json")):
         if Path("/proc", file.stem).exists() or not Path("/proc").exists():
             try:
-                told = json.loads(file.read_text())
-                yield told["machine"], told["control"]
+                note = json.loads(file.read_text())
+                yield note["machine"], note["control"]
             except (OSError, ValueError, LookupError, TypeError):
                 continue
         else:

@@ -1,4 +1,4 @@
-"""``csm-emulator psi``: run a machine until it is told to stop."""
+"""``csm-emulator psi``: run a machine until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ import uvloop
 
 from csm_emulator.cli import running_instances
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine_choice import DEFAULT, Wanted
-from csm_emulator.server import LOOPBACK, Ready, Serve, serve
+from csm_emulator.machine_choice import DEFAULT, MachineRequest
+from csm_emulator.server import LOOPBACK, ReadyInfo, ServeOptions, serve
 from csm_emulator.state.clock import FASTEST
 
 EARLIEST, LATEST = 1971, 2999
@@ -33,63 +33,67 @@ EARLIEST, LATEST = 1971, 2999
     "  csm-emulator dumpstate.json --state machine.state\n  csm-emulator tiny --port 0 --json --services"
 )
 @click.argument("topology", required=False)
-@click.option("--host", default=LOOPBACK, show_default=True, help="The address that the gateway listens on.")
+@click.option("--host", default=LOOPBACK, show_default=True, help="Address on which the gateway listens.")
 @click.option(
     "--port",
     default=8443,
     show_default=True,
     type=click.IntRange(0, 65532),
-    help="The three after it are of Kubernetes, S3 and Vault; 0 takes free ones.",
+    help="Port of the gateway; the next three are for Kubernetes, S3 and Vault. 0 uses free ports.",
 )
-@click.option("--plain", is_flag=True, help="Plain HTTP instead of TLS.")
-@click.option("--services", is_flag=True, help="Beside the gateway one loopback listener a service, without tokens.")
+@click.option("--plain", is_flag=True, help="Serve plain HTTP instead of TLS.")
 @click.option(
-    "--speed", type=click.FloatRange(0, FASTEST), help="How fast time goes; 0 waits for `clock step`.  [default: 1]"
+    "--services", is_flag=True, help="Also open a loopback listener for each service, without gateway and tokens."
 )
-@click.option("--seed", type=int, help="Another seed gives other timings, serial numbers and passwords.  [default: 1]")
-@click.option("--begin", metavar="TIME", help="Where virtual time begins, as 2026-01-31T12:00:00Z.  [default: now]")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0, FASTEST),
+    help="Speed of virtual time; 0 stops it, `clock step` moves it.  [default: 1]",
+)
+@click.option("--seed", type=int, help="Seed of timings, serial numbers and passwords.  [default: 1]")
+@click.option("--begin", metavar="TIME", help="Start of virtual time, such as 2026-01-31T12:00:00Z.  [default: now]")
 @click.option(
     "--state",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep the machine in this file, and go on from it; without it the machine is gone at the end.",
+    help="Keep the machine's state in this file, and continue from it. Without it, the state is lost at the end.",
 )
-@click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON and nothing else.")
-def start(topology: str | None, begin: str | None, state: Path | None, as_json: bool, **given: object) -> None:
+@click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON only.")
+def start(topology: str | None, begin: str | None, state: Path | None, as_json: bool, **serve_options: object) -> None:
     """Run the machine TOPOLOGY: a name, or a file with an SLS dump.
 
-    Names: tiny (8 compute nodes), psi (PSI beside others, 288), alps-mini (1,015), alps (10,000), empty.
-    It ends cleanly on SIGTERM and Ctrl-C.
+    Names: tiny (8 compute nodes), psi (288, several institutions), alps-mini (1,015), alps (10,000), empty.
+    Ctrl-C or SIGTERM stops it.
     """
     logging.basicConfig(format="csm-emulator: %(message)s", stream=sys.stderr, level=logging.WARNING)
     if shutil.which("git") is None:
-        logging.warning("git is not on this machine: VCS answers 500, and CFS reads no playbooks; install git")
-    seed, speed = given.pop("seed"), given.pop("speed")
+        logging.warning("git is not installed: VCS answers 500 and CFS cannot read playbooks; install git")
+    seed, speed = serve_options.pop("seed"), serve_options.pop("speed")
     if speed is not None and math.isnan(speed):  # type: ignore[arg-type]
-        raise InvalidMachine("--speed takes a number, not nan")
+        raise InvalidMachine("--speed must be a number, not nan")
     if topology is None and state is None:
         topology = DEFAULT
-    with _home(state) as kept, running_instances.registered() as note:
-        wanted = Wanted(topology, seed, speed, _moment(begin), _hint(topology))  # type: ignore[arg-type]
-        asked = Serve(kept, wanted, **given)  # type: ignore[arg-type]
+    with _state_path(state) as state_path, running_instances.registered() as register:
+        request = MachineRequest(topology, seed, speed, _moment(begin), _hint(topology))  # type: ignore[arg-type]
+        options = ServeOptions(state_path, request, **serve_options)  # type: ignore[arg-type]
 
-        def announce(ready: Ready) -> None:
-            note(ready.machine, ready.control)
+        def announce(ready: ReadyInfo) -> None:
+            register(ready.machine, ready.control)
             click.echo(as_line(ready) if as_json else as_text(ready))
 
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(asked, announce))
+            runner.run(serve(options, announce))
 
 
 def _hint(topology: str | None) -> str:
-    """Whoever wrote ``csm-emulator statsu`` meant one of the commands beside this one."""
-    above = click.get_current_context().parent
-    commands = above.command.list_commands(above) if above and isinstance(above.command, click.Group) else []
-    near = get_close_matches(topology or "", commands, 1)
-    return f"; did you mean `{above.command_path} {near[0]}`?" if above and near else ""
+    """A suggestion for a mistyped command: ``csm-emulator statsu`` is read as a topology of that name."""
+    parent = click.get_current_context().parent
+    commands = parent.command.list_commands(parent) if parent and isinstance(parent.command, click.Group) else []
+    similar = get_close_matches(topology or "", commands, 1)
+    return f"; did you mean `{parent.command_path} {similar[0]}`?" if parent and similar else ""
 
 
 @contextmanager
-def _home(state: Path | None) -> Iterator[Path]:
+def _state_path(state: Path | None) -> Iterator[Path]:
     if state is not None:
         yield state
         return
@@ -103,14 +107,14 @@ def _moment(text: str | None) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidMachine(f"--begin takes a time such as 2026-01-31T12:00:00Z, not {text!r}") from error
+        raise InvalidMachine(f"--begin must be a time such as 2026-01-31T12:00:00Z, not {text!r}") from error
     if not EARLIEST <= moment.year <= LATEST:
-        raise InvalidMachine(f"time begins in the years {EARLIEST} to {LATEST}, not {moment.year}")
+        raise InvalidMachine(f"--begin must be in the years {EARLIEST} to {LATEST}, not {moment.year}")
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def as_line(ready: Ready) -> str:
-    """For programs: one object on one line."""
+def as_line(ready: ReadyInfo) -> str:
+    """The ready message for programs: one JSON object on one line."""
     return json.dumps(
         {
             "machine": ready.machine,
@@ -128,8 +132,8 @@ def as_line(ready: Ready) -> str:
     )
 
 
-def as_text(ready: Ready) -> str:
-    """For people: where it is, who may log in, and what to try first."""
+def as_text(ready: ReadyInfo) -> str:
+    """The ready message for people: addresses, users with passwords, and commands to try."""
     width = max(len(user.username) for user in ready.users)
     users = [f"  {user.username:<{width}}  {user.password}  {', '.join(user.roles)}" for user in ready.users]
     services = [f"  {name:<{width}}  {url}" for name, url in ready.services.items()]
@@ -141,20 +145,20 @@ def as_text(ready: Ready) -> str:
             f"CA            {ready.ca or 'none: plain HTTP'}",
             *outside,
             f"kubeconfig    {ready.kubeconfig}",
-            f"control API  {ready.control}",
-            *(["services without gateway:", *services] if services else []),
-            "users and their passwords:",
+            f"control API   {ready.control}",
+            *(["services, without gateway:", *services] if services else []),
+            "users, passwords and roles:",
             *users,
             f"  {ready.vcs[0]:<{width}}  {ready.vcs[1]}  git at {ready.url}/vcs",
             f"  {'root':<{width}}  {ready.node_password}  the nodes' consoles",
             "try:",
             *(f"  {line}" for line in curl_lines(ready)),
-            "Ctrl-C ends it.",
+            "Ctrl-C stops it.",
         ]
     )
 
 
-def curl_lines(ready: Ready) -> list[str]:
+def curl_lines(ready: ReadyInfo) -> list[str]:
     admin = ready.users[0]
     trust = f"--cacert {ready.ca} " if ready.ca else ""
     token = f"{ready.url}/keycloak/realms/shasta/protocol/openid-connect/token"

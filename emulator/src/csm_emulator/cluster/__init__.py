@@ -1,1 +1,1 @@
-"""The ground truth of the management cluster: which pods there are, what they say, what can be run in them."""
+"""The real state of the management cluster: its pods, their logs, and the programs that run in them."""

@@ -29,14 +29,14 @@ KILLED = 137
 
 
 class Cluster:
-    """Whoever has work for a pod starts it, and says what its containers do; Kubernetes shows it."""
+    """Services start pods for their work and set the state of containers; the service kubernetes shows them."""
 
     def __init__(self, tables: RecordTables, clock: Clock, random: SeededRandom) -> None:
         self._clock = clock
         self._random = random
         self._table = tables.open("cluster.pods")
         self._files = tables.open("cluster.files")
-        self._bereft = tables.open("cluster.bereft-jobs")
+        self._jobs_without_pods = tables.open("cluster.bereft-jobs")
         self._numbers = tables.open("cluster.numbers")
         self._pods = {key: from_data(value) for key, value in self._table.items()}
         self._running: dict[tuple[str, str], set[str]] = {}
@@ -49,11 +49,11 @@ class Cluster:
 
     @property
     def version(self) -> int:
-        """Of the last change."""
+        """The number of the last change."""
         return int(self._numbers.get("version", 0))
 
     def watch(self, watcher: Watcher) -> None:
-        """Be told of every event, in order."""
+        """Calls the watcher at each event, in order."""
         self._watchers.append(watcher)
 
     def pod(self, namespace: str, name: str) -> Pod | None:
@@ -65,14 +65,14 @@ class Cluster:
                 yield pod
 
     def runs(self, workload: tuple[str, str]) -> bool:
-        """Whether a pod of this Deployment or StatefulSet, by namespace and name, runs."""
+        """Whether a pod of this Deployment or StatefulSet (namespace, name) runs."""
         return bool(self._running.get(workload))
 
-    def _count(self, pod: Pod, *, gone: bool = False) -> None:
+    def _count(self, pod: Pod, *, deleted: bool = False) -> None:
         running = self._running.setdefault((pod.namespace, pod.labels.get(APP, "")), set())
-        (running.add if pod.phase == "Running" and not gone else running.discard)(pod.name)
+        (running.add if pod.phase == "Running" and not deleted else running.discard)(pod.name)
 
-    def start_pod(  # noqa: PLR0913 (a pod has so many sides, and each caller names the ones it knows)
+    def start_pod(  # noqa: PLR0913 (a pod has many fields, and callers pass them by name)
         self,
         namespace: str,
         name: str,
@@ -83,9 +83,9 @@ class Cluster:
         owner: tuple[str, str] | None = None,
         program: str = "",
         node: str = "",
-        made: float | None = None,
+        created: float | None = None,
     ) -> Pod:
-        """Its containers wait until ``begin``. The name must be free. ``made`` is now, unless it was before."""
+        """Adds a pod; its containers wait until ``begin``. The name must be free. ``created`` is now by default."""
         if f"{namespace}/{name}" in self._pods:
             raise ValueError(f"pod {namespace}/{name} is there already")
         uid = self._random.uuid("pod", namespace, name, self.version)
@@ -93,7 +93,7 @@ class Cluster:
             namespace,
             name,
             uid,
-            self._clock.now() if made is None else made,
+            self._clock.now() if created is None else created,
             tuple(containers),
             {**(labels or {}), **self._labels_of_job(namespace, owner)},
             dict(annotations or {}),
@@ -107,32 +107,32 @@ class Cluster:
         return self._random.uuid("kubernetes.job", namespace, name)
 
     def _labels_of_job(self, namespace: str, owner: tuple[str, str] | None) -> dict[str, str]:
-        """By which a Job knows its pods, under both of their names."""
+        """The labels by which a Job finds its pods, with and without prefix."""
         if owner is None or owner[0] != "Job":
             return {}
         labels = {"job-name": owner[1], "controller-uid": self.job_uid(namespace, owner[1])}
         return {**labels, **{f"{BATCH}/{key}": value for key, value in labels.items()}}
 
     def begin(self, namespace: str, name: str, container: str, at: float | None = None) -> None:
-        """Now, unless it was before."""
+        """Marks a container as running, from now or from an earlier moment."""
         began = self._clock.now() if at is None else at
         self._change(namespace, name, container, state=RUNNING, began=began, ended=None, code=None)
 
     def end(self, namespace: str, name: str, container: str, code: int, at: float | None = None) -> None:
-        """Now, unless it was before. What it was going to say after now is not said."""
+        """Marks a container as ended, now or earlier; its future log lines are dropped."""
         self._logs.cut(_log(namespace, name, container))
         self._change(namespace, name, container, state=ENDED, ended=self._clock.now() if at is None else at, code=code)
 
     def restart(self, namespace: str, name: str, container: str) -> None:
-        """It begins anew, and counts."""
-        found = self._found(namespace, name).container(container)
-        times = found.restarts + 1 if found else 1
+        """Restarts a container and counts the restart."""
+        previous = self._require_pod(namespace, name).container(container)
+        times = previous.restarts + 1 if previous else 1
         self._change(
             namespace, name, container, state=RUNNING, began=self._clock.now(), ended=None, code=None, restarts=times
         )
 
     def _change(self, namespace: str, name: str, container: str, **fields: object) -> None:
-        pod = self._found(namespace, name)
+        pod = self._require_pod(namespace, name)
         if pod.container(container) is None:
             raise NotFound(f"no container {container} in pod {namespace}/{name}")
         changed = tuple(
@@ -141,70 +141,70 @@ class Cluster:
         )
         self._put("changed", replace(pod, containers=changed))
 
-    def relabel(self, namespace: str, name: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> None:
-        pod = self._found(namespace, name)
+    def set_labels(self, namespace: str, name: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> None:
+        pod = self._require_pod(namespace, name)
         self._put("changed", replace(pod, labels=dict(labels), annotations=dict(annotations)))
 
     def delete_pod(self, namespace: str, name: str) -> None:
-        """It is gone, with its logs and its files. Its Job stays, and no other pod takes its place."""
-        pod = self._found(namespace, name)
+        """Deletes a pod with its logs and files. Its Job stays, without a replacement of the pod."""
+        pod = self._require_pod(namespace, name)
         kind, owner = pod.owner or ("", "")
         if kind == "Job":
-            pod = _cut_off(pod, self._clock.now())
-            self._bereft[f"{namespace}/{owner}"] = as_data(pod)
+            pod = _killed(pod, self._clock.now())
+            self._jobs_without_pods[f"{namespace}/{owner}"] = as_data(pod)
         self._delete(pod)
 
     def _delete(self, pod: Pod, what: str = "") -> None:
         key = f"{pod.namespace}/{pod.name}"
         del self._pods[key], self._table[key]
-        self._count(pod, gone=True)
+        self._count(pod, deleted=True)
         self._files.pop(key, None)
         for container in pod.containers:
             self._logs.forget(_log(pod.namespace, pod.name, container.name))
         self._tell("deleted", replace(pod, version=self._next_version()), what)
 
-    def bereft_jobs(self) -> Iterator[Pod]:
-        """The pods that Jobs had, as they were when they were deleted."""
-        return map(from_data, self._bereft.values())
+    def jobs_without_pods(self) -> Iterator[Pod]:
+        """The last states of deleted pods whose Jobs still exist."""
+        return map(from_data, self._jobs_without_pods.values())
 
     def delete_job(self, namespace: str, name: str) -> None:
-        """With its pods; nothing, when it is gone already."""
+        """Deletes a Job with its pods; does nothing if it does not exist."""
         pods = [pod for pod in self.pods(namespace) if pod.owner == ("Job", name)]
         for pod in pods:
             self._delete(pod, "job")
-        left = self._bereft.pop(f"{namespace}/{name}", None)
-        last = pods[-1] if pods else from_data(left) if left else None
+        deleted_pod = self._jobs_without_pods.pop(f"{namespace}/{name}", None)
+        last = pods[-1] if pods else from_data(deleted_pod) if deleted_pod else None
         if last is not None:
             self._tell("job-deleted", last)
 
-    def say(self, namespace: str, name: str, container: str, lines: Iterable[str | Line]) -> None:
-        """Lines, or lines with their moments, which may be in the future."""
-        self._found(namespace, name)
-        self._logs.say(_log(namespace, name, container), lines)
+    def write_log(self, namespace: str, name: str, container: str, lines: Iterable[str | Line]) -> None:
+        """Writes lines to a container's log, with or without their moments, which may be in the future."""
+        self._require_pod(namespace, name)
+        self._logs.append(_log(namespace, name, container), lines)
 
-    def log(self, namespace: str, name: str, container: str, after: int = 0) -> list[Line]:
-        """What was said by now, after so many lines."""
-        return self._logs.lines(_log(namespace, name, container), after)[0]
+    def log(self, namespace: str, name: str, container: str, position: int = 0) -> list[Line]:
+        """The log lines up to now, without the first ``position`` lines."""
+        return self._logs.lines(_log(namespace, name, container), position)[0]
 
     def follow(
-        self, namespace: str, name: str, container: str, after: int, most: int | None = None
+        self, namespace: str, name: str, container: str, position: int, most: int | None = None
     ) -> tuple[list[Line], int]:
-        """The same, at most so many, and the position to go on from."""
-        return self._logs.lines(_log(namespace, name, container), after, most)
+        """The same, at most ``most`` lines, and the position for the next call."""
+        return self._logs.lines(_log(namespace, name, container), position, most)
 
-    def touch(self, namespace: str, name: str, container: str, path: str, content: str = "") -> None:
+    def write_file(self, namespace: str, name: str, container: str, path: str, content: str = "") -> None:
         """Write a file in a container."""
-        pod = self._found(namespace, name)
+        pod = self._require_pod(namespace, name)
         key = f"{namespace}/{name}"
         self._files[key] = {**self._files.get(key, {}), f"{container}:{path}": content}
         self._tell("file", pod, f"{container}:{path}")
 
-    def read(self, namespace: str, name: str, container: str, path: str) -> str | None:
+    def read_file(self, namespace: str, name: str, container: str, path: str) -> str | None:
         found: str | None = self._files.get(f"{namespace}/{name}", {}).get(f"{container}:{path}")
         return found
 
     def paths(self, namespace: str, name: str, container: str) -> list[str]:
-        """Of the files that were written in a container."""
+        """The paths of the files that were written in a container."""
         start = f"{container}:"
         return [path[len(start) :] for path in self._files.get(f"{namespace}/{name}", {}) if path.startswith(start)]
 
@@ -214,7 +214,7 @@ class Cluster:
             place: text for place, text in self._files.get(key, {}).items() if place != f"{container}:{path}"
         }
 
-    def _found(self, namespace: str, name: str) -> Pod:
+    def _require_pod(self, namespace: str, name: str) -> Pod:
         pod = self.pod(namespace, name)
         if pod is None:
             raise NotFound(f"no pod {namespace}/{name}")
@@ -238,8 +238,8 @@ class Cluster:
             watcher(PodEvent(kind, pod, what))
 
 
-def _cut_off(pod: Pod, now: float) -> Pod:
-    """What had not ended has, by a signal."""
+def _killed(pod: Pod, now: float) -> Pod:
+    """The pod with its running containers ended by SIGKILL."""
     ended = (one if one.state == ENDED else replace(one, state=ENDED, ended=now, code=KILLED) for one in pod.containers)
     return replace(pod, containers=tuple(ended))
 

@@ -1,4 +1,4 @@
-"""What containers say, line by line, each at its moment; a line whose moment has not come is not there yet."""
+"""Logs of containers: lines with moments; a line whose moment is in the future is not visible yet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from csm_emulator.state.tables import RecordTables
 Line = tuple[float, str]
 
 MOST_BYTES = 10 << 20
-"""As a kubelet: of a longer log the beginning is gone."""
+"""Bytes of a log, as in a kubelet: the beginning of a longer one is dropped."""
 
 
 class Logs:
-    """A log is kept in pieces, one for each time that somebody said something."""
+    """A log is stored in pieces, one for each write."""
 
     def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
@@ -31,8 +31,8 @@ class Logs:
             numbers.sort()
             self._sizes[log] = sum(_size(self._table[f"{log}/{number}"]["lines"]) for number in numbers)
 
-    def say(self, log: str, lines: Iterable[str | Line]) -> None:
-        """Moments never go back: an earlier one is taken as that of the line before."""
+    def append(self, log: str, lines: Iterable[str | Line]) -> None:
+        """Appends lines; a moment earlier than the previous line's is replaced by that one."""
         numbers = self._pieces.setdefault(log, [])
         last = self._table[f"{log}/{numbers[-1]}"] if numbers else None
         moment = last["lines"][-1][0] if last else 0.0
@@ -45,8 +45,8 @@ class Logs:
         if not piece:
             return
         number = numbers[-1] + 1 if numbers else 0
-        before = last["before"] + len(last["lines"]) if last else 0
-        self._table[f"{log}/{number}"] = {"before": before, "lines": piece}
+        first_line = last["before"] + len(last["lines"]) if last else 0
+        self._table[f"{log}/{number}"] = {"before": first_line, "lines": piece}
         numbers.append(number)
         self._sizes[log] = self._sizes.get(log, 0) + _size(piece)
         self._shorten(log)
@@ -54,40 +54,40 @@ class Logs:
     def _shorten(self, log: str) -> None:
         numbers = self._pieces[log]
         while self._sizes[log] > MOST_BYTES and len(numbers) > 1:
-            gone = self._table.pop(f"{log}/{numbers.pop(0)}")
-            self._sizes[log] -= _size(gone["lines"])
+            oldest = self._table.pop(f"{log}/{numbers.pop(0)}")
+            self._sizes[log] -= _size(oldest["lines"])
 
-    def lines(self, log: str, after: int = 0, most: int | None = None) -> tuple[list[Line], int]:
-        """What was said by now after so many lines of all that ever were, and how many those are then."""
-        found: list[Line] = []
+    def lines(self, log: str, position: int = 0, most: int | None = None) -> tuple[list[Line], int]:
+        """The lines up to now from ``position`` on, counted from the first line ever, and the next position."""
+        result: list[Line] = []
         now = self._clock.now()
         for number in self._pieces.get(log, ()):
             piece = self._table[f"{log}/{number}"]
-            before, lines = piece["before"], piece["lines"]
-            if before + len(lines) <= after:
+            first_line, lines = piece["before"], piece["lines"]
+            if first_line + len(lines) <= position:
                 continue
-            start, stop = max(after - before, 0), bisect_right(lines, now, key=_moment)
+            start, stop = max(position - first_line, 0), bisect_right(lines, now, key=_moment)
             if most is not None:
-                stop = min(stop, start + most - len(found))
-            found += [(moment, text) for moment, text in lines[start:stop]]
-            after = before + max(start, stop)
+                stop = min(stop, start + most - len(result))
+            result += [(moment, text) for moment, text in lines[start:stop]]
+            position = first_line + max(start, stop)
             if stop < len(lines):
                 break
-        return found, after
+        return result, position
 
     def cut(self, log: str) -> None:
-        """What it was going to say is not said any more."""
+        """Drops the lines whose moments are in the future."""
         now = self._clock.now()
         numbers = self._pieces.get(log, [])
         while numbers:
             key = f"{log}/{numbers[-1]}"
             piece = self._table[key]
-            there = bisect_right(piece["lines"], now, key=_moment)
-            if there == len(piece["lines"]):
+            count = bisect_right(piece["lines"], now, key=_moment)
+            if count == len(piece["lines"]):
                 return
-            self._sizes[log] -= _size(piece["lines"][there:])
-            if there:
-                self._table[key] = {**piece, "lines": piece["lines"][:there]}
+            self._sizes[log] -= _size(piece["lines"][count:])
+            if count:
+                self._table[key] = {**piece, "lines": piece["lines"][:count]}
                 return
             del self._table[key]
             numbers.pop()

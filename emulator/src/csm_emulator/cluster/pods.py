@@ -1,4 +1,4 @@
-"""What a pod is."""
+"""Pods and containers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WAITING, RUNNING, ENDED = "waiting", "running", "ended"
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One of a pod, and how far it is."""
+    """A container of a pod, and its state."""
 
     name: str
     image: str = ""
@@ -20,7 +20,7 @@ class Container:
     began: float | None = None
     ended: float | None = None
     code: int | None = None
-    """What it came back with."""
+    """Exit code."""
     restarts: int = 0
 
 
@@ -36,18 +36,18 @@ class Pod:
     owner: tuple[str, str] | None = None
     """Kind and name: ("Job", "cfs-…"), ("StatefulSet", "cray-console-node")."""
     program: str = ""
-    """What `exec` runs in it, by the name in ``Cluster.programs``."""
+    """The name in ``Cluster.programs`` of the program that `exec` runs."""
     node: str = ""
-    """Where it runs, by the alias of a management node."""
+    """The alias of the management node on which it runs."""
     version: int = 0
-    """Goes up with every change of any pod."""
+    """The number of its last change, counted over all pods."""
 
     def container(self, name: str) -> Container | None:
         return next((one for one in self.containers if one.name == name), None)
 
     @property
     def phase(self) -> str:
-        """As Kubernetes puts it together."""
+        """The phase, derived from its containers as in Kubernetes."""
         if any(one.init and one.code for one in self.containers):
             return "Failed"
         main = [one for one in self.containers if not one.init]
@@ -58,9 +58,8 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class PodEvent:
-    """``added``, ``changed``, ``deleted``, and ``what`` is "job" when it goes with its Job; ``job-deleted``, and this
-    was its last pod; ``file``: something was written in a container, and ``what`` says where (container and path, with
-    a colon between).
+    """``added``, ``changed``; ``deleted``, with ``what`` "job" if its Job is deleted too; ``job-deleted``, with the
+    last pod of the Job; ``file``, when a file was written in a container, with ``what`` "CONTAINER:PATH".
     """
 
     kind: str
@@ -70,32 +69,32 @@ class PodEvent:
 
 @dataclass(slots=True)
 class Exec:
-    """A program that somebody runs in a container."""
+    """A run of a program in a container by `exec`."""
 
     pod: Pod
     container: str
     argv: list[str]
     tty: bool
     read: Callable[[], Awaitable[bytes]]
-    """What is typed; empty at the end."""
+    """Reads the next input; empty at the end."""
     write: Callable[[bytes], Awaitable[None]]
     write_error: Callable[[bytes], Awaitable[None]]
     size: tuple[int, int] = (80, 24)
-    """Columns and rows of the terminal; follows it."""
+    """Columns and rows of the terminal, updated when it is resized."""
 
 
 Program = Callable[[Exec], Awaitable[int]]
-"""Comes back with its exit code."""
+"""Runs until its end and returns the exit code."""
 Volume = Callable[[Pod, str], Mapping[str, str | Callable[[], str]]]
-"""The files that a container of a pod has from its owner, by path; a text may be made when it is read."""
+"""Returns the files in a container that its service provides, by path, as texts or functions that return them."""
 
 
 def as_data(pod: Pod) -> dict[str, Any]:
-    """For a shelf."""
-    told = {name: getattr(pod, name) for name in Pod.__slots__ if name not in ("containers", "labels", "annotations")}
+    """The pod as plain data, for a record table."""
+    data = {name: getattr(pod, name) for name in Pod.__slots__ if name not in ("containers", "labels", "annotations")}
     containers = [{name: getattr(one, name) for name in Container.__slots__} for one in pod.containers]
-    told |= {"labels": dict(pod.labels), "annotations": dict(pod.annotations), "containers": containers}
-    return {**told, "owner": list(pod.owner) if pod.owner else None}
+    data |= {"labels": dict(pod.labels), "annotations": dict(pod.annotations), "containers": containers}
+    return {**data, "owner": list(pod.owner) if pod.owner else None}
 
 
 def from_data(data: Mapping[str, Any]) -> Pod:

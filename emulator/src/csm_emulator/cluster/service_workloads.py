@@ -1,4 +1,4 @@
-"""Which Deployment or StatefulSet a service runs in: without a pod of it, the gateway finds no upstream."""
+"""The Deployment or StatefulSet of each service: without a running pod of it, the service is unavailable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORKLOADS: Mapping[str, tuple[str, str]] = {
     "vcs": ("services", "gitea-vcs"),
     "vnid": ("services", "cray-vnid"),
 }
-"""Service → namespace and name. The API of Kubernetes and S3 run outside the cluster's workloads."""
+"""Service → namespace and name. The API of Kubernetes and S3 are not workloads of the cluster."""
 CFS_OPERATOR = ("services", "cray-cfs-operator")
 CFS_BATCHER = ("services", "cray-cfs-batcher")
 TAPMS_OPERATOR = WORKLOADS["tapms"]

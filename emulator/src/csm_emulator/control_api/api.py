@@ -1,7 +1,7 @@
-"""The control API: the ground truth and its switches, for tests and for `csm-emulator status|fault|clock|save|load`.
+"""The control API: the real state, faults, the clock, save and load; for tests and for the commands of `csm-emulator`.
 
-A listener of its own on loopback, behind a key that is part of its address: other users of the machine do not know it.
-No service answers from it, and nothing of Canton's product may ask it.
+It has a loopback listener of its own, with a key in its URL that other users of the computer do not know. No service
+answers from it, and Canton's product must not use it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.control_api import console_views as looking
+from csm_emulator.control_api import console_views
 from csm_emulator.control_api.fabric_probe import describe_ports, probe
 from csm_emulator.errors import EmulatorError, InvalidInput, InvalidMachine, NotFound
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.faults.kinds import KINDS
 from csm_emulator.records import Json
-from csm_emulator.site_runner import Running
+from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.clock import FASTEST, rfc3339
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.listeners import is_loopback
@@ -34,7 +34,7 @@ Handler = Callable[[Call], Awaitable[Reply]]
 
 
 class ControlApi:
-    def __init__(self, running: Running, key: str) -> None:
+    def __init__(self, running: SiteRunner, key: str) -> None:
         self._running = running
         self._key = key
         self._routes: dict[tuple[str, str], Handler] = {
@@ -43,9 +43,9 @@ class ControlApi:
             ("GET", "/parts"): self._parts,
             ("GET", "/fabric/ports"): self._fabric_ports,
             ("POST", "/fabric/probe"): self._probe,
-            ("GET", "/console"): partial(self._look, looking.console),
-            ("GET", "/pods"): partial(self._look, looking.pods),
-            ("GET", "/pods/log"): partial(self._look, looking.pod_log),
+            ("GET", "/console"): partial(self._look, console_views.console),
+            ("GET", "/pods"): partial(self._look, console_views.pods),
+            ("GET", "/pods/log"): partial(self._look, console_views.pod_log),
             ("GET", "/faults"): self._faults,
             ("POST", "/faults"): self._set_fault,
             ("DELETE", "/faults"): self._clear_faults,
@@ -57,11 +57,11 @@ class ControlApi:
         }
 
     async def answer(self, call: Call) -> Reply:
-        if not _from_here(call):
-            return _problem(InvalidInput("the control API answers programs of this machine only"), 403)
+        if not _is_local_request(call):
+            return _problem(InvalidInput("the control API answers programs on this computer only"), 403)
         key, _, path = call.path[1:].partition("/")
         if not compare_digest(key.encode(), self._key.encode()):
-            return _problem(NotFound("nothing is here: the control API's whole address is what `csm-emulator` printed"))
+            return _problem(NotFound("not found: use the whole URL of the control API that `csm-emulator` printed"))
         call = replace(call, path=f"/{path}")
         handler = self._routes.get((call.method, call.path))
         if handler is None and call.path.startswith("/faults/") and call.method == "DELETE":
@@ -69,7 +69,7 @@ class ControlApi:
         if handler is None and call.path.startswith("/keycloak/") and call.method == "POST":
             handler = self._keycloak
         if handler is None:
-            return _problem(NotFound(f"no {call.method} {call.path} here; there are {self._paths()}"))
+            return _problem(NotFound(f"the control API has no {call.method} {call.path}; it has {self._paths()}"))
         self._running.site.catch_up()
         try:
             return await handler(call)
@@ -92,35 +92,35 @@ class ControlApi:
                 "faults": [asdict(fault) for fault in site.faults],
                 "services": sorted(site.services),
                 "log": site.log.last,
-                "state": str(site.kept.path),
+                "state": str(site.state_file.path),
             }
         )
 
     async def _log(self, call: Call) -> Reply:
         log = self._running.site.log
-        after, limit = _number(call, "after", 0), min(_number(call, "limit", 1000), PAGE)
+        after, limit = _whole_number(call, "after", 0), min(_whole_number(call, "limit", 1000), PAGE)
         return json_reply({"entries": log.after(after, limit), "last": log.last})
 
     async def _parts(self, call: Call) -> Reply:
-        """``?xname=`` some, ``?type=`` all of a type."""
+        """The real state of the parts ``?xname=``, or of all parts of the types ``?type=``."""
         machine = self._running.site.machine
         names = call.all("xname") or [part.xname for part in machine.parts(*call.all("type"))]
-        told = {name: machine.describe(name) for name in names}
-        unknown = [name for name, found in told.items() if found is None]
+        descriptions = {name: machine.describe(name) for name in names}
+        unknown = [name for name, description in descriptions.items() if description is None]
         if unknown:
-            raise NotFound(f"no part {unknown[0]} in this machine")
-        return json_reply({"parts": [told[name] for name in names]})
+            raise NotFound(f"this machine has no part {unknown[0]}")
+        return json_reply({"parts": [descriptions[name] for name in names]})
 
     async def _look(self, view: Callable[[Context, Call], Json], call: Call) -> Reply:
         return json_reply(view(self._running.site.context, call))
 
     async def _fabric_ports(self, call: Call) -> Reply:
-        """``?port=`` some, else all; with ``?differs=true`` those that are not as the documents want them."""
+        """Switch ports: of ``?port=``, or all; with ``?differs=true`` those that differ from the documents."""
         ports = describe_ports(self._running.site.machine, call.all("port"), differs=call.first("differs") == "true")
         return json_reply({"ports": ports})
 
     async def _probe(self, call: Call) -> Reply:
-        """Who reaches whom over the high-speed network."""
+        """Which NICs reach each other over the high-speed network."""
         return json_reply(probe(self._running.site.machine, _object(call)))
 
     async def _faults(self, _: Call) -> Reply:
@@ -129,14 +129,14 @@ class ControlApi:
 
     async def _set_fault(self, call: Call) -> Reply:
         site = self._running.site
-        asked = _object(call)
-        unknown = set(asked) - {"kind", "targets", "probability", "remaining", "facts"}
+        body = _object(call)
+        unknown = set(body) - {"kind", "targets", "probability", "remaining", "facts"}
         if unknown:
             raise InvalidMachine(
-                f"a fault has no {sorted(unknown)[0]}; it has kind, targets, probability, remaining, facts"
+                f"a fault has no field {sorted(unknown)[0]}; it has kind, targets, probability, remaining, facts"
             )
-        fault = site.set_fault(_fault(site.faults.new_id(), asked))
-        self._running.stir()
+        fault = site.set_fault(_fault(site.faults.new_id(), body))
+        self._running.wake()
         return json_reply(asdict(fault), 201)
 
     async def _clear_fault(self, call: Call) -> Reply:
@@ -147,7 +147,7 @@ class ControlApi:
         return json_reply({"faults": [asdict(site.clear_fault(fault.id)) for fault in list(site.faults)]})
 
     async def _keycloak(self, call: Call) -> Reply:
-        """``rotate`` and ``drop`` keys, change ``settings``, ``mint`` any token."""
+        """Switches of Keycloak: ``rotate`` and ``drop`` signing keys, change ``settings``, ``mint`` any token."""
         switch = call.path.removeprefix("/keycloak/")
         reply = self._running.site.ask("keycloak", Call("POST", f"/side/{switch}", body=call.body))
         self._running.gateway.tokens.forget()
@@ -161,19 +161,19 @@ class ControlApi:
         return json_reply(self._time())
 
     async def _set_speed(self, call: Call) -> Reply:
-        speed = _real(_object(call), "speed", 0, FASTEST)
+        speed = _number_between(_object(call), "speed", 0, FASTEST)
         self._running.site.clock.set_speed(speed)
-        self._running.stir()
+        self._running.wake()
         return json_reply(self._time())
 
     async def _step(self, call: Call) -> Reply:
-        await self._running.step(_real(_object(call), "seconds", 0, LONGEST_STEP))
+        await self._running.step(_number_between(_object(call), "seconds", 0, LONGEST_STEP))
         return json_reply(self._time())
 
     async def _save(self, call: Call) -> Reply:
         path = _path(_object(call))
-        self._running.site.keep()
-        self._running.site.kept.copy_to(path)
+        self._running.site.save()
+        self._running.site.state_file.copy_to(path)
         return json_reply({"path": str(path)})
 
     async def _load(self, call: Call) -> Reply:
@@ -182,38 +182,40 @@ class ControlApi:
         return json_reply({"path": str(path), "clock": self._time()})
 
 
-def _from_here(call: Call) -> bool:
-    """No page in a browser may pull these switches: not across origins, nor through a name for loopback."""
+def _is_local_request(call: Call) -> bool:
+    """Whether no web page sent it: neither across origins nor through a DNS name that resolves to loopback."""
     host = call.headers.get("host", "").rsplit(":", 1)[0].strip("[]")
     return "origin" not in call.headers and is_loopback(host)
 
 
 def _problem(error: EmulatorError, status: int | None = None) -> Reply:
-    told = status or error.status
+    status_code = status or error.status
     return json_reply(
-        {"title": error.code, "status": told, "detail": error.message}, told, media="application/problem+json"
+        {"title": error.code, "status": status_code, "detail": error.message},
+        status_code,
+        media="application/problem+json",
     )
 
 
 def _object(call: Call) -> dict[str, Json]:
     try:
-        found = json.loads(call.body)
+        body = json.loads(call.body)
     except (ValueError, RecursionError) as error:
         raise InvalidMachine(f"the body is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise InvalidMachine("the body must be a JSON object")
-    return found
+    return body
 
 
-def _number(call: Call, name: str, default: int) -> int:
+def _whole_number(call: Call, name: str, default: int) -> int:
     text = call.first(name, str(default))
     if not text.isdecimal() or len(text) > 18:
         raise InvalidMachine(f"{name} must be a whole number, not {text!r}")
     return int(text)
 
 
-def _real(asked: dict[str, Json], name: str, least: float, most: float) -> float:
-    value = asked.get(name)
+def _number_between(body: dict[str, Json], name: str, least: float, most: float) -> float:
+    value = body.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidMachine(f"{name} must be a number, not {value!r}")
     if not least <= value <= most:
@@ -221,19 +223,19 @@ def _real(asked: dict[str, Json], name: str, least: float, most: float) -> float
     return float(value)
 
 
-def _path(asked: dict[str, Json]) -> Path:
-    value = asked.get("path")
+def _path(body: dict[str, Json]) -> Path:
+    value = body.get("path")
     if not isinstance(value, str) or not value or "\0" in value:
         raise InvalidMachine(f"path must name a file, not {value!r}")
     return Path(value)
 
 
-def _fault(fault_id: str, asked: dict[str, Json]) -> Fault:
-    kind, targets, facts = asked.get("kind"), asked.get("targets", "*"), asked.get("facts", {})
+def _fault(fault_id: str, body: dict[str, Json]) -> Fault:
+    kind, targets, facts = body.get("kind"), body.get("targets", "*"), body.get("facts", {})
     if not isinstance(kind, str) or not isinstance(targets, str) or not isinstance(facts, dict):
-        raise InvalidMachine("kind and targets are texts, facts is an object")
-    probability = _real(asked, "probability", 0, 1) if "probability" in asked else 1.0
-    remaining = asked.get("remaining")
+        raise InvalidMachine("kind and targets must be strings, facts must be an object")
+    probability = _number_between(body, "probability", 0, 1) if "probability" in body else 1.0
+    remaining = body.get("remaining")
     if remaining is not None and (isinstance(remaining, bool) or not isinstance(remaining, int)):
         raise InvalidMachine(f"remaining must be a whole number, not {remaining!r}")
     return Fault(fault_id, kind, targets, probability, remaining, facts)

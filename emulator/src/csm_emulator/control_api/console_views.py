@@ -1,4 +1,4 @@
-"""The control API's view of consoles and of what pods say."""
+"""The control API's view of consoles, pods and their logs."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ LONGEST_NUMBER = 18
 
 
 def console(context: Context, call: Call) -> dict[str, Any]:
-    """``?xname=`` the last lines of a console, ``&after=`` what has come since a position."""
+    """The last ``lines=`` lines of the console of node ``xname=``, or its output since the position ``after=``."""
     node = call.first("xname")
     part = context.machine.part(node)
     if part is None or part.type != "Node":
-        raise NotFound(f"no node {node} in this machine")
+        raise NotFound(f"this machine has no node {node}")
     if call.has("after"):
         texts, position = context.consoles.read(node, _position(call.first("after")))
-        return {"text": "".join(texts), "position": _written(position)}
+        return {"text": "".join(texts), "position": _position_text(position)}
     text, position = context.consoles.tail(node, _number(call, "lines", LINES))
-    return {"text": text, "position": _written(position)}
+    return {"text": text, "position": _position_text(position)}
 
 
 def _position(text: str) -> Position:
-    number, _, done = text.partition(".")
-    if not _is_number(number) or not _is_number(done):
-        raise InvalidMachine(f"after= is a position that an answer gave, not {text!r}")
-    return int(number), int(done)
+    number, _, texts = text.partition(".")
+    if not _is_number(number) or not _is_number(texts):
+        raise InvalidMachine(f"after= must be the position of an earlier response, not {text!r}")
+    return int(number), int(texts)
 
 
-def _written(position: Position) -> str:
+def _position_text(position: Position) -> str:
     return f"{position[0]}.{position[1]}"
 
 
@@ -45,16 +45,16 @@ def _is_number(text: str) -> bool:
 def _number(call: Call, name: str, default: int) -> int:
     text = call.first(name, str(default))
     if not _is_number(text):
-        raise InvalidMachine(f"{name}= takes a number, not {text!r}")
+        raise InvalidMachine(f"{name}= must be a number, not {text!r}")
     return int(text)
 
 
 def pods(context: Context, call: Call) -> dict[str, Any]:
-    """Which pods there are: all, or those of ``?namespace=``."""
-    return {"pods": [_told(pod) for pod in context.cluster.pods(call.first("namespace") or None)]}
+    """All pods, or those of ``namespace=``."""
+    return {"pods": [_describe_pod(pod) for pod in context.cluster.pods(call.first("namespace") or None)]}
 
 
-def _told(pod: Pod) -> dict[str, Any]:
+def _describe_pod(pod: Pod) -> dict[str, Any]:
     return {
         "namespace": pod.namespace,
         "name": pod.name,
@@ -65,7 +65,7 @@ def _told(pod: Pod) -> dict[str, Any]:
 
 
 def pod_log(context: Context, call: Call) -> dict[str, Any]:
-    """``?pod=`` a name, or a label and its value with ``=`` between; ``&container=``, ``&after=`` so many lines."""
+    """Log lines after the line number ``after=`` of ``container=`` in ``pod=``, a name or ``LABEL=VALUE``."""
     pod = _find(context, call.first("pod"))
     container = _container(pod, call.first("container"))
     lines, position = context.cluster.follow(pod.namespace, pod.name, container.name, _number(call, "after", 0))
@@ -80,17 +80,19 @@ def pod_log(context: Context, call: Call) -> dict[str, Any]:
 def _container(pod: Pod, name: str) -> Container:
     if not name and len(pod.containers) == 1:
         return pod.containers[0]
-    found = pod.container(name)
-    if found is None:
-        there = ", ".join(one.name for one in pod.containers)
-        wrong = f"no container {name} in {pod.name}" if name else f"{pod.name} has several containers, name one"
-        raise NotFound(f"{wrong}; there are {there}")
-    return found
+    container = pod.container(name)
+    if container is None:
+        names = ", ".join(one.name for one in pod.containers)
+        problem = (
+            f"pod {pod.name} has no container {name}" if name else f"pod {pod.name} has several containers; name one"
+        )
+        raise NotFound(f"{problem}; containers: {names}")
+    return container
 
 
-def _find(context: Context, wanted: str) -> Pod:
-    label, equals, value = wanted.partition("=")
+def _find(context: Context, selector: str) -> Pod:
+    label, equals, value = selector.partition("=")
     for pod in context.cluster.pods():
-        if pod.labels.get(label) == value if equals else pod.name == wanted:
+        if pod.labels.get(label) == value if equals else pod.name == selector:
             return pod
-    raise NotFound(f"no pod {wanted}; `csm-emulator pods` shows them")
+    raise NotFound(f"no pod {selector}; `csm-emulator pods` lists them")

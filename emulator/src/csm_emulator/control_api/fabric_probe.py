@@ -1,4 +1,4 @@
-"""The side channel's questions about the high-speed network: who reaches whom, and what do ports really do."""
+"""The control API's probes of the high-speed network: which NICs reach each other, and the real state of ports."""
 
 from __future__ import annotations
 
@@ -8,70 +8,72 @@ from typing import Any
 from csm_emulator import nodesets
 from csm_emulator.errors import EmulatorError, InvalidMachine, NotFound
 from csm_emulator.machine.fabric.port_drift import VNIS
-from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, Question
+from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, ProbeRequest
 from csm_emulator.machine.machine import Machine
 
 MOST_GROUPS = 256
-_ASKED = {"from", "to", "groups", "kind", "vlan", "vni"}
+_PROBE_FIELDS = {"from", "to", "groups", "kind", "vlan", "vni"}
 _TAGS = range(4096)
-"""What fits into a tag: also what no VLAN may be, as a hostile node would send it."""
+"""All 12-bit tags, also the reserved 0 and 4095, which a hostile node could send."""
 
 
-def probe(machine: Machine, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``POST /fabric/probe`` answers."""
-    unknown = set(asked) - _ASKED
+def probe(machine: Machine, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The response to ``POST /fabric/probe``."""
+    unknown = set(body) - _PROBE_FIELDS
     if unknown:
-        raise InvalidMachine(f"a probe has no {sorted(unknown)[0]}; it has {', '.join(sorted(_ASKED))}")
-    question = _question(asked)
-    prober = Prober(machine, question)
-    told = {"kind": question.kind, "vlan": question.vlan, "vni": question.vni}
-    if "groups" in asked:
-        if "from" in asked or "to" in asked:
-            raise InvalidMachine("a probe is from= and to=, or between groups=, not both")
-        return told | prober.between(_groups(machine, asked["groups"]))
-    return told | prober.pairs(find_nics(machine, asked.get("from")), find_nics(machine, asked.get("to")))
+        raise InvalidMachine(
+            f"a probe has no field {sorted(unknown)[0]}; its fields are {', '.join(sorted(_PROBE_FIELDS))}"
+        )
+    request = _read_request(body)
+    prober = Prober(machine, request)
+    request_fields = {"kind": request.kind, "vlan": request.vlan, "vni": request.vni}
+    if "groups" in body:
+        if "from" in body or "to" in body:
+            raise InvalidMachine("a probe has either from and to, or groups, not both")
+        return request_fields | prober.between(_groups(machine, body["groups"]))
+    return request_fields | prober.pairs(find_nics(machine, body.get("from")), find_nics(machine, body.get("to")))
 
 
-def _question(asked: Mapping[str, Any]) -> Question:
-    kind = asked.get("kind", ETHERNET)
+def _read_request(body: Mapping[str, Any]) -> ProbeRequest:
+    kind = body.get("kind", ETHERNET)
     if kind not in (ETHERNET, IP, VNI):
-        raise InvalidMachine(f"a probe is of the kind {ETHERNET}, {IP} or {VNI}, not {kind!r}")
-    vlan, vni = asked.get("vlan"), asked.get("vni")
+        raise InvalidMachine(f"kind must be {ETHERNET}, {IP} or {VNI}, not {kind!r}")
+    vlan, vni = body.get("vlan"), body.get("vni")
     if vlan is not None and not _is_in(vlan, _TAGS):
         raise InvalidMachine(f"vlan must be null or a number from 0 to {_TAGS[-1]}, not {vlan!r}")
     if kind == VNI and not _is_in(vni, VNIS):
-        raise InvalidMachine(f"a probe of the kind vni needs vni, a number from {VNIS[0]} to {VNIS[-1]}, not {vni!r}")
-    return Question(kind, None if kind == VNI else vlan, vni if kind == VNI else None)
+        raise InvalidMachine(f"a probe of kind vni needs vni, a number from {VNIS[0]} to {VNIS[-1]}, not {vni!r}")
+    return ProbeRequest(kind, None if kind == VNI else vlan, vni if kind == VNI else None)
 
 
 def _is_in(value: object, numbers: range) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value in numbers
 
 
-def _groups(machine: Machine, asked: object) -> dict[str, list[str]]:
-    if not isinstance(asked, dict) or not 1 <= len(asked) <= MOST_GROUPS:
-        raise InvalidMachine(f"groups must be an object of 1 to {MOST_GROUPS} names, each with its nodes")
-    return {name: find_nics(machine, members) for name, members in asked.items()}
+def _groups(machine: Machine, groups: object) -> dict[str, list[str]]:
+    if not isinstance(groups, dict) or not 1 <= len(groups) <= MOST_GROUPS:
+        raise InvalidMachine(f"groups must be an object with 1 to {MOST_GROUPS} names and the nodes of each")
+    return {name: find_nics(machine, members) for name, members in groups.items()}
 
 
-def find_nics(machine: Machine, asked: object) -> list[str]:
-    """The HSN NICs that nodesets of nodes and NICs stand for, each once."""
-    texts = [asked] if isinstance(asked, str) else asked
+def find_nics(machine: Machine, selection: object) -> list[str]:
+    """The HSN NICs of a nodeset, or of a list of nodesets, of nodes and NICs, without duplicates."""
+    texts = [selection] if isinstance(selection, str) else selection
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise InvalidMachine("from, to and each of groups are nodes or NICs: a nodeset, or a list of them")
-    found: dict[str, None] = {}
+        raise InvalidMachine(
+            "from, to and the values of groups must be nodesets of nodes or NICs, or lists of nodesets"
+        )
+    nics: dict[str, None] = {}
     for text in texts:
         try:
             names = [text] if machine.part(text) else nodesets.expand(text)
         except EmulatorError as error:
             raise InvalidMachine(error.message) from error
         for name in names:
-            found.update(dict.fromkeys(_nics_of(machine, name)))
-    if not found:
-        raise InvalidMachine(
-            f"{texts!r} stands for no NIC of the high-speed network, and a probe of nobody shows nothing"
-        )
-    return list(found)
+            nics.update(dict.fromkeys(_nics_of(machine, name)))
+    if not nics:
+        raise InvalidMachine(f"{texts!r} has no NIC of the high-speed network")
+    return list(nics)
 
 
 def _nics_of(machine: Machine, name: str) -> Iterable[str]:
@@ -79,17 +81,17 @@ def _nics_of(machine: Machine, name: str) -> Iterable[str]:
         return (name,)
     part = machine.part(name)
     if part is None or part.type != "Node":
-        raise NotFound(f"no node and no NIC {name} in this machine")
+        raise NotFound(f"this machine has no node and no NIC {name}")
     return [nic.xname for nic in machine.nics(name) if nic.network == "HSN"]
 
 
 def describe_ports(machine: Machine, names: Sequence[str], *, differs: bool) -> list[dict[str, Any]]:
-    """What ports do beside what the documents want of them."""
-    told = []
+    """Real and intended state of switch ports; ``differs`` keeps those in which the two differ."""
+    ports = []
     for name in names or machine.fabric.plan.ports:
         port = machine.fabric.describe(name)
         if port is None:
-            raise NotFound(f"no switch has a port {name}; a port is named as x1000c0r3j1p0")
+            raise NotFound(f"no switch has a port {name}; port names look like x1000c0r3j1p0")
         if not differs or port["effective"] != port["intended"]:
-            told.append(port)
-    return told
+            ports.append(port)
+    return ports

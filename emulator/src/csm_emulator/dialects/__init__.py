@@ -1,3 +1,4 @@
-"""How the languages and libraries of the real services read and write: Go, Flask with connexion, HMS. Knows no
-service.
+"""The formats and error texts of the languages and libraries of the real services: Go, Flask with connexion, HMS.
+
+It knows no service.
 """

@@ -1,6 +1,6 @@
 """What CSM's Python services (BOS, CFS, IMS) have in common: connexion 2 on Flask.
 
-Handlers raise ``Refused`` where the framework, or the service, answers with a problem; ``answering`` replies it.
+Handlers raise ``Refused`` with the error response of the framework or the service; ``answering`` returns it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from csm_emulator.transport.routes import Handler, catching
 
 PROBLEM = "application/problem+json"
 _INDENTED = 16 << 10
-"""Python takes a second to indent ten thousand records; nobody reads them as they come."""
+"""Longer JSON, in characters, is not indented: Python takes a second to indent 10,000 records."""
 MOST_COMMAS = 200_000
-"""In a body that jsonschema or marshmallow validates: either takes up to 15 µs for each, and every other request waits.
-The longest body that BOS takes, 8 MiB of whole components, has 165,000.
+"""In a body that jsonschema or marshmallow validates: each comma takes up to 15 µs, while all other requests wait.
+The longest body that BOS accepts, 8 MiB of whole components, has 165,000.
 """
 _BOOLEANS = {"true": True, "false": False}
 
 
 class Refused(Exception):
-    """Carries the answer."""
+    """The request is refused; ``reply`` is the response."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.status)
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 def json_reply(value: Json, status: int = 200, media: str = JSON, headers: Sequence[tuple[str, str]] = ()) -> Reply:
-    """As Flask writes it: names in order, indented, ASCII, a newline at the end."""
+    """JSON as Flask writes it: sorted names, indented, ASCII, with a newline at the end."""
     text = json.dumps(value, sort_keys=True)
     if len(text) <= _INDENTED:
         text = json.dumps(value, sort_keys=True, indent=2)
@@ -41,7 +41,7 @@ def json_reply(value: Json, status: int = 200, media: str = JSON, headers: Seque
 
 
 def no_content() -> Reply:
-    """204, with the type that connexion gives to nothing."""
+    """204, with connexion's Content-Type."""
     return Reply(204, media=JSON)
 
 
@@ -66,14 +66,14 @@ def not_found(_: Call) -> Reply:
 
 
 def wrong_method(_: Call, allowed: Sequence[str]) -> Reply:
-    """Flask answers OPTIONS, and HEAD where there is GET, by itself."""
+    """405; Flask itself answers OPTIONS, and HEAD if there is GET."""
     methods = {*allowed, "OPTIONS", *(["HEAD"] if "GET" in allowed else [])}
     allow = (("Allow", ", ".join(sorted(methods))),)
     return problem(405, "Method Not Allowed", "The method is not allowed for the requested URL.", allow)
 
 
 def internal_error() -> Reply:
-    """What becomes of an exception that nobody caught."""
+    """The response after an unhandled exception."""
     return problem(
         500,
         "Internal Server Error",
@@ -87,7 +87,7 @@ def answering(handler: Handler) -> Handler:
 
 
 def read_json(call: Call) -> Json:
-    """The body, or None where there is none; refuses what is not JSON, or does not say that it is."""
+    """The body, None if it is empty; raises ``Refused`` if it is not JSON or has another Content-Type."""
     if not call.body:
         return None
     media = call.headers.get("content-type", "")
@@ -104,7 +104,7 @@ def read_json(call: Call) -> Json:
 
 
 def read_body(call: Call, schema: Schema) -> Json:
-    """The body, when it fits; refuses with 413 what would take many seconds to validate."""
+    """The body; raises ``Refused`` if it violates the schema, with 413 if validating it would take many seconds."""
     if call.body.count(b",") > MOST_COMMAS:
         detail = f"The request body has more than {MOST_COMMAS} parts; send it in several requests."
         raise Refused(problem(413, "Payload Too Large", detail))
@@ -124,31 +124,31 @@ class Parameter:
     name: str
     schema: Schema
     place: str = "query"
-    """Or ``path``, or ``header``."""
+    """``query``, ``path`` or ``header``."""
     required: bool = False
 
 
 def read_parameters(call: Call, parameters: Iterable[Parameter]) -> Mapping[str, Json]:
-    """Those that were given, as what their schemas say they are; others than these are not looked at."""
-    found = {}
+    """The given parameters, converted by their schemas; unknown parameters are ignored."""
+    values = {}
     for place in ("query", "path", "header"):
         for parameter in parameters:
             if parameter.place == place:
                 value = _read_parameter(call, parameter)
                 if value is not None:
-                    found[parameter.name] = value
-    return found
+                    values[parameter.name] = value
+    return values
 
 
 def _read_parameter(call: Call, parameter: Parameter) -> Json:
-    given = _given(call, parameter)
-    if not given:
+    texts = _parameter_texts(call, parameter)
+    if not texts:
         if parameter.required:
             raise Refused(bad_request(f"Missing {parameter.place} parameter '{parameter.name}'"))
         return None
     kind = parameter.schema.get("type", "string")
     try:
-        value = _coerced(given, parameter.schema)
+        value = _coerced(texts, parameter.schema)
     except ValueError:
         detail = f"Wrong type, expected '{kind}' for {parameter.place} parameter '{parameter.name}'"
         raise Refused(bad_request(detail)) from None
@@ -158,18 +158,18 @@ def _read_parameter(call: Call, parameter: Parameter) -> Json:
     return value
 
 
-def _given(call: Call, parameter: Parameter) -> list[str]:
+def _parameter_texts(call: Call, parameter: Parameter) -> list[str]:
     if parameter.place == "query":
         return call.all(parameter.name)
     values, name = (call.args, parameter.name) if parameter.place == "path" else (call.headers, parameter.name.lower())
     return [values[name]] if name in values else []
 
 
-def _coerced(given: list[str], schema: Schema) -> Json:
-    """Of several, the last counts, unless the parameter is a list."""
-    kind, text = schema.get("type", "string"), given[-1]
+def _coerced(texts: list[str], schema: Schema) -> Json:
+    """The parameter's value; of several the last one counts, unless the parameter is a list."""
+    kind, text = schema.get("type", "string"), texts[-1]
     if kind == "array":
-        return [_coerced([each], schema["items"]) for each in given]
+        return [_coerced([item], schema["items"]) for item in texts]
     if kind == "integer":
         return int(text)
     if kind == "number":

@@ -1,4 +1,4 @@
-"""Paths as gorilla/mux 1.8.1 with StrictSlash takes them, which most of HMS is built with.
+"""Routing as in gorilla/mux 1.8.1 with StrictSlash, which most services of HMS use.
 
 The first route that fits path and method wins, so ``GET …/Components/BulkStateData`` reads a component of that name. A
 path that exists with other methods is 405 only when no later route of any path has the method: every route whose
@@ -17,19 +17,19 @@ from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Handler, Route, go_not_found, go_wrong_method
 
 Shape = tuple[str | None, ...]
-"""The segments of a path; None where there is a name. A slash at the end is left out: StrictSlash fits both."""
+"""The segments of a path; None stands for a ``{name}``. A trailing slash is omitted: StrictSlash matches both."""
 WrongMethod = Callable[[Call, Sequence[str]], Reply]
 
 
 def settle(routes: Sequence[Route]) -> list[Route]:
-    """With a route of its own for each path that several patterns fit, for every method that one of them has."""
+    """The routes, with additional ones for paths that several patterns match, so that the first of them wins."""
     places = _places(tuple((route.method, route.path) for route in routes))
     return [_narrowed(routes[place], shape).through(_cleaning) for place, shape in places]
 
 
 @cache
 def _places(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[int, Shape], ...]:
-    """For each path and method the place of the first pattern that fits. A service has the same on every machine."""
+    """For each path and method the place of the first matching pattern; cached, since routes never change."""
     shapes = [_shape(path) for _, path in patterns]
     places: dict[tuple[Shape, str], int] = {}
     for shape in _overlaps(dict.fromkeys(shapes)):
@@ -40,7 +40,7 @@ def _places(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[int, Shape], .
 
 
 class Mux:
-    """What is said where no route fits; ``routes`` are in the order in which the real service registers them."""
+    """The responses to unmatched requests; ``routes`` are in the order in which the real service registers them."""
 
     def __init__(self, routes: Sequence[Route], refuse: WrongMethod = go_wrong_method) -> None:
         self._routes = [(route.method, _shape(route.path), route.path) for route in routes]
@@ -78,7 +78,7 @@ def _covers(wide: Shape, narrow: Shape) -> bool:
 
 
 def _overlaps(shapes: dict[Shape, None]) -> list[Shape]:
-    """The shapes, and where two of them fit the same path."""
+    """The shapes, and those of the paths that two of them match."""
     overlaps = dict(shapes)
     for one, two in combinations(shapes, 2):
         if len(one) == len(two) and all(a == b or None in (a, b) for a, b in zip(one, two, strict=True)):
@@ -87,7 +87,7 @@ def _overlaps(shapes: dict[Shape, None]) -> list[Shape]:
 
 
 def _narrowed(route: Route, shape: Shape) -> Route:
-    """The route for a path in which some of its names are fixed; the route itself when none is."""
+    """The route for a shape in which some of its names have fixed values; the route itself if none has."""
     if _shape(route.path) == shape:
         return route
     segments = _segments(route.path)
@@ -108,7 +108,7 @@ def _cleaning(handler: Handler) -> Handler:
 
 
 def _cleaned(path: str) -> str:
-    """Without empty and dotted segments; a slash at the end stays."""
+    """The path without empty and dot segments; a trailing slash stays."""
     if not path.startswith("/"):
         path = "/" + path
     cleaned = posixpath.normpath("/" + path.lstrip("/"))

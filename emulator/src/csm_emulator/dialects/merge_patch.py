@@ -6,7 +6,7 @@ from csm_emulator.records import Json
 
 
 def merged(target: Json, patch: Json) -> Json:
-    """A new value; what is given is never changed."""
+    """The merged value, as a new object; the arguments are not changed."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}

@@ -1,4 +1,4 @@
-"""Instants and ages, as CSM's services in Python have them."""
+"""Moments and ages as in CSM's Python services."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _UNITS = ("weeks", "days", "hours", "minutes")
 
 
 def without_zone(moment: float) -> datetime:
-    """As ``datetime.now`` gives it, which is UTC there."""
+    """The moment as ``datetime.now`` returns it in a container: UTC, without a zone."""
     return datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
 
 
 def span(age: str) -> timedelta:
-    """Such as ``7d``, ``2h30m`` or ``1 week``; raises ``OverflowError``."""
-    found = {unit: re.search(rf"(\d+)\w*{unit[0]}", age, re.IGNORECASE) for unit in _UNITS}
-    return timedelta(**{unit: int(match[1]) for unit, match in found.items() if match})
+    """An age such as ``7d``, ``2h30m`` or ``1 week``; raises ``OverflowError``."""
+    matches = {unit: re.search(rf"(\d+)\w*{unit[0]}", age, re.IGNORECASE) for unit in _UNITS}
+    return timedelta(**{unit: int(match[1]) for unit, match in matches.items() if match})

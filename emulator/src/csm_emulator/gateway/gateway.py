@@ -1,4 +1,4 @@
-"""The one door: finds the service that a path belongs to, and asks the policy whether the caller may go there."""
+"""The gateway: finds the service for a path, and asks the policy whether the client may call it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from csm_emulator.context import Context
 from csm_emulator.gateway.policy import Deny, decide
-from csm_emulator.gateway.tokens import Ambiguous, Tokens, bearer
+from csm_emulator.gateway.tokens import AmbiguousToken, Tokens, bearer
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService
 
 SERVER = ("server", "istio-envoy")
 SERVICE_TIME = "x-envoy-upstream-service-time"
 
-# Envoy's and OPA's own answers; templates/policies/base.yaml has the words of the second.
+# Responses of Envoy and of OPA; those of OPA are in templates/policies/base.yaml.
 BAD_REQUEST = Reply(400, headers=(SERVER,))
 NO_ROUTE = Reply(404, headers=(SERVER,))
 REFUSED = Reply(403, b"Unauthorized Request", "text/plain", (("x-ext-auth-allow", "no"), SERVER))
@@ -28,28 +28,28 @@ _UNRESERVED = re.compile(r"%(2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[
 
 
 class Gateway:
-    """``answer`` says to which face a request goes, or answers it; ``decorate`` is for what the face replies."""
+    """``answer`` returns the service for a request, or a response; ``decorate`` adds Envoy's headers to a reply."""
 
     def __init__(self, context: Context, services: Iterable[EmulatedService]) -> None:
         self.tokens = Tokens(context.mesh, context.faults)
-        mounts = [(outer, inner, face) for face in services for outer, inner in face.mounts]
+        mounts = [(outer, inner, service) for service in services for outer, inner in service.mounts]
         self._mounts = sorted(mounts, key=lambda mount: len(mount[0]), reverse=True)
 
     def answer(self, call: Call) -> tuple[str, Call] | Reply:
-        """``call`` is as it came: the whole path, and ``base`` just scheme and host."""
+        """The service's name with the call for it, or a response; ``call`` has the whole path."""
         path, mark, query = (call.target or _target(call)).partition("?")
         if not path.startswith("/") or "#" in path or "\0" in path:
             return BAD_REQUEST
         path = normalize(path)
-        found = self._find(path)
-        if found is None:
-            # Envoy asks OPA only about requests that have a route.
+        mount = self._find(path)
+        if mount is None:
+            # Envoy asks OPA only about requests with a route.
             return NO_ROUTE
-        outer, inner, face = found
-        refusal = self._refuse(call, path + mark + query, face)
+        outer, inner, service = mount
+        refusal = self._refuse(call, path + mark + query, service)
         if refusal is not None:
             return refusal
-        return face.name, replace(
+        return service.name, replace(
             call,
             path=unquote(inner + path[len(outer) :]),
             query=call.query or tuple(parse_qsl(query, keep_blank_values=True)),
@@ -58,16 +58,16 @@ class Gateway:
         )
 
     def _find(self, path: str) -> tuple[str, str, EmulatedService] | None:
-        for outer, inner, face in self._mounts:
-            # The routes of services end in "/": /apis/smd alone is nobody's.
+        for outer, inner, service in self._mounts:
+            # The routes of services end in "/": /apis/smd alone has none.
             if path.startswith(outer) and (path[len(outer) : len(outer) + 1] == "/" or (path == outer and inner)):
-                return outer, inner, face
+                return outer, inner, service
         return None
 
-    def _refuse(self, call: Call, target: str, face: EmulatedService) -> Reply | None:
-        if target.startswith(tuple(face.open_paths)):
+    def _refuse(self, call: Call, target: str, service: EmulatedService) -> Reply | None:
+        if target.startswith(tuple(service.open_paths)):
             return None
-        # Envoy takes away from callers what it says itself.
+        # Envoy removes its own headers from requests of clients.
         headers = call.headers
         if _DECORATED in headers:
             headers = {name: value for name, value in headers.items() if name != _DECORATED}
@@ -75,15 +75,15 @@ class Gateway:
             return None
         try:
             token = bearer(headers)
-        except Ambiguous:
+        except AmbiguousToken:
             return UNDECIDED
         claims = self.tokens.claims(token, call.base) if token else None
         return REFUSED if isinstance(decide(claims, call.method, target, headers), Deny) else None
 
     def decorate(self, reply: Reply, seconds: float = 0.0) -> Reply:
-        """What Envoy adds to the reply of a service, which took so long."""
-        kept = [(name, value) for name, value in reply.headers if name.lower() not in (SERVER[0], SERVICE_TIME)]
-        return replace(reply, headers=(*kept, (SERVICE_TIME, str(int(seconds * 1000))), SERVER))
+        """The reply with the headers that Envoy adds; ``seconds`` is how long the service took."""
+        headers = [(name, value) for name, value in reply.headers if name.lower() not in (SERVER[0], SERVICE_TIME)]
+        return replace(reply, headers=(*headers, (SERVICE_TIME, str(int(seconds * 1000))), SERVER))
 
 
 def _target(call: Call) -> str:
@@ -92,8 +92,8 @@ def _target(call: Call) -> str:
 
 
 def normalize(path: str) -> str:
-    """Envoy's normalize_path, which Istio has on: unreserved characters are decoded, dot segments are gone, and the
-    doubled slash and %2F stay.
+    """Envoy's normalize_path, which Istio enables: unreserved characters are decoded, dot segments removed; double
+    slashes and %2F stay.
     """
     if "%" in path or "\\" in path:
         path = _UNRESERVED.sub(lambda found: chr(int(found[1], 16)), path.replace("\\", "/"))
@@ -101,19 +101,19 @@ def normalize(path: str) -> str:
 
 
 def _without_dots(path: str) -> str:
-    kept: list[str] = []
+    result: list[str] = []
     segments = path.split("/")[1:]
     for segment in segments:
         if segment == "..":
-            del kept[-1:]
+            del result[-1:]
         elif segment != ".":
-            kept.append(segment)
+            result.append(segment)
     if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
+        result.append("")
+    return "/" + "/".join(result)
 
 
 def _forwarded(call: Call) -> str:
-    """Envoy adds the caller's own address at the end, where services look: nobody can pose as another node."""
-    before = call.headers.get(FORWARDED, "")
-    return f"{before},{call.peer}" if before else call.peer
+    """X-Forwarded-For with the client's address appended by Envoy, so that no client can pose as another node."""
+    forwarded = call.headers.get(FORWARDED, "")
+    return f"{forwarded},{call.peer}" if forwarded else call.peer

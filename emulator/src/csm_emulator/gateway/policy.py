@@ -1,4 +1,4 @@
-"""The decision about one request, from who asks and what is asked: a pure function."""
+"""The decision about one request by its claims, method, path and headers: a pure function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.gateway.rules import ALL, ROLES, SLINGSHOT_ADMIN, TENANT_ADMIN, WORKLOADS, fits
+from csm_emulator.gateway.rules import ALL, ROLES, SLINGSHOT_ADMIN, TENANT_ADMIN, WORKLOADS, allows
 
 Claims = Mapping[str, Any]
 Headers = Mapping[str, str]
@@ -59,12 +59,12 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """OPA gives no reason."""
+    """A refusal; OPA gives no reason."""
 
 
 def decide(claims: Claims | None, method: str, path: str, headers: Headers) -> Allow | Deny:
-    """``claims`` are those of a verified token; ``path`` is the target with its query; names of headers are in lower
-    case, and x-envoy-decorator-operation is the gateway's own.
+    """``claims`` are of a verified token; ``path`` is the target with its query; names of headers are in lower case,
+    and x-envoy-decorator-operation was set by the gateway.
     """
     rule = _open(method, path, headers)
     if rule is None and claims is not None:
@@ -102,16 +102,16 @@ def _as_user(claims: Claims, method: str, path: str, headers: Headers) -> str | 
     if "admin" in shasta and method in _ADMIN_METHODS and _may_act_for(headers):
         return "admin"
     slingshot = _texts(claims, "resource_access", "system-slingshot-client", "roles")
-    if "slingshot-admin" in slingshot and fits(SLINGSHOT_ADMIN, method, path):
+    if "slingshot-admin" in slingshot and allows(SLINGSHOT_ADMIN, method, path):
         return "slingshot-admin"
     for role in (*shasta, *slingshot):
-        if fits(ROLES.get(role), method, path):
+        if allows(ROLES.get(role), method, path):
             return role
     return _as_tenant_admin(claims, method, path, headers)
 
 
 def _may_act_for(headers: Headers) -> bool:
-    """An administrator needs no tenant; one that is named must be a name."""
+    """Whether the header of the tenant, which administrators may omit, is valid."""
     tenant = headers.get(_TENANT)
     return tenant is None or _TENANT_NAME.fullmatch(tenant) is not None
 
@@ -120,9 +120,9 @@ def _as_tenant_admin(claims: Claims, method: str, path: str, headers: Headers) -
     tenant = headers.get(_TENANT, "")
     if "tenant-admin" not in _texts(claims, "realm_access", "roles") or not _TENANT_NAME.fullmatch(tenant):
         return None
-    # The suffix is cut off, not asked for: a group that has just the tenant's name counts as well.
-    named = {group.removesuffix("-tenant-admin") for group in _texts(claims, "groups")}
-    return "tenant-admin" if tenant in named and fits(TENANT_ADMIN, method, path) else None
+    # The suffix is optional: a group with just the tenant's name counts as well.
+    tenants = {group.removesuffix("-tenant-admin") for group in _texts(claims, "groups")}
+    return "tenant-admin" if tenant in tenants and allows(TENANT_ADMIN, method, path) else None
 
 
 def _of_spire(claims: Claims) -> bool:
@@ -137,12 +137,12 @@ def _as_workload(claims: Claims, method: str, path: str) -> str | None:
     if len(parts) != 7 or parts[:3] != ["spiffe:", "", "shasta"] or parts[5] != "workload":
         return None
     kind, xname, workload = parts[3], parts[4], parts[6]
-    return workload if fits(WORKLOADS.get(kind, {}).get(workload), method, path, xname) else None
+    return workload if allows(WORKLOADS.get(kind, {}).get(workload), method, path, xname) else None
 
 
 def _texts(claims: Claims, *path: str) -> list[str]:
-    """The texts of a list somewhere inside; nothing where the claims are of another shape."""
-    found: Any = claims
+    """The strings in the list at this path; empty if the claims have another shape."""
+    value_at_path: Any = claims
     for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return [value for value in found if isinstance(value, str)] if isinstance(found, list) else []
+        value_at_path = value_at_path.get(key) if isinstance(value_at_path, Mapping) else None
+    return [value for value in value_at_path if isinstance(value, str)] if isinstance(value_at_path, list) else []

@@ -1,6 +1,6 @@
-"""Who may do what, as tables. In a path ``*`` stands for anything, ``?`` for one character and ``{xname}`` for the
-caller's own; what is matched is the target of the request with its query, so that a rule without ``*`` at its end
-refuses every query.
+"""The permissions of roles and workloads, as tables. In a path, ``*`` matches anything, ``?`` one character and
+``{xname}`` the caller's own xname. Paths are matched with their query, so a rule without ``*`` at its end allows no
+query.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 Rules = Mapping[str, tuple[re.Pattern[str], ...]]
-"""By method; the only group of a pattern, where there is one, is an xname."""
+"""Patterns by method; a group in a pattern, if there is one, is the xname."""
 
 READ = "GET HEAD"
 WRITE = "PATCH POST PUT"
@@ -23,17 +23,17 @@ def _expression(path: str) -> str:
     return "".join(_GLOB.get(part) or re.escape(part) for part in re.split(r"(\*|\?|\{xname\})", path))
 
 
-def rules(*told: tuple[str, str]) -> Rules:
-    """From (methods, path)."""
+def rules(*entries: tuple[str, str]) -> Rules:
+    """Rules from pairs of methods and path."""
     by_method: dict[str, list[str]] = {}
-    for methods, path in told:
+    for methods, path in entries:
         for method in methods.split():
             by_method.setdefault(method, []).append(path)
     return {method: tuple(map(re.compile, _expressions(paths))) for method, paths in by_method.items()}
 
 
 def _expressions(paths: Sequence[str]) -> list[str]:
-    """Those without an xname as one, which is quicker."""
+    """Paths without an xname are joined to one pattern, which is faster."""
     any_node = [_expression(path) for path in paths if "{xname}" not in path]
     own = [_expression(path) for path in paths if "{xname}" in path]
     return [*own, "|".join(any_node)] if any_node else own
@@ -135,8 +135,8 @@ ROLES: Mapping[str, Rules] = {
 }
 """Roles of the clients ``shasta`` and ``system-slingshot-client``."""
 
-# As the chart says with opa.xnamePolicy.enabled and its parts on: a node may speak for itself alone. tpm-provisioner
-# stays open, since its own rule could never match (an unescaped "?" in a regular expression).
+# As in the chart with opa.xnamePolicy.enabled and all its parts: a node may act only for itself. tpm-provisioner has no
+# xname, since the chart's rule for it could never match (an unescaped "?" in a regular expression).
 _CFS = rules(("PATCH", "/apis/cfs/components/{xname}"), ("PATCH", "/apis/cfs/v?/components/{xname}"))
 _BOS = rules(("PATCH", "/apis/bos/v?/components/{xname}"))
 _MOUNT = rules(*_CPS)
@@ -179,11 +179,11 @@ WORKLOADS: Mapping[str, Mapping[str, Rules]] = {
     "storage": {"cfs-state-reporter": _CFS, "heartbeat": _BEAT, "tpm-provisioner": _TPM},
     "uan": _ON_MOST | _DUMPS,
 }
-"""What runs on a node and has an identity of SPIRE, by the kind of node."""
+"""Rules of workloads with a SPIRE identity, by type of node."""
 
 
-def fits(told: Rules | None, method: str, path: str, xname: str = "") -> bool:
-    if told is None:
+def allows(rules_of_role: Rules | None, method: str, path: str, xname: str = "") -> bool:
+    if rules_of_role is None:
         return False
-    matches: Iterable[re.Match[str] | None] = (pattern.fullmatch(path) for pattern in told.get(method, ()))
+    matches: Iterable[re.Match[str] | None] = (pattern.fullmatch(path) for pattern in rules_of_role.get(method, ()))
     return any(match is not None and (match.lastindex is None or match[1] == xname) for match in matches)

@@ -1,4 +1,4 @@
-"""Whose token a request carries, verified as OPA does it: with the keys that Keycloak publishes."""
+"""Verification of the token in a request, as OPA does it, with the keys that Keycloak publishes."""
 
 from __future__ import annotations
 
@@ -23,37 +23,36 @@ from csm_emulator.transport.mesh import Mesh
 CERTS = "/keycloak/realms/shasta/protocol/openid-connect/certs"
 REALM = "/keycloak/realms/shasta"
 MOST = 2048
-"""So many verified tokens are remembered, at about 4 kB each: more than a site has people and services."""
+"""Verified tokens in memory, about 4 kB each: more than a site has users and services."""
 
-# What the chart lists by default, and the names under which a laptop knows itself; every port, since clients come
-# through tunnels.
+# The chart's default issuers, and the names of the local computer; any port, since clients use tunnels.
 _HOSTS = r"keycloak|api-gw-service-nmn\.local|auth\.cmn\.[a-z0-9.-]+|localhost|127\.0\.0\.1|\[::1\]"
 _KNOWN_ISSUER = re.compile(rf"https?://(?:{_HOSTS})(?::[0-9]{{1,5}})?{REALM}")
-# What a token made of garbage can raise on its way through base64, JSON and joserfc.
+# Exceptions of base64, JSON and joserfc for an invalid token.
 _BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
 
 
-class Ambiguous(Exception):
-    """Two headers name two tokens: OPA cannot decide that its rule has two answers, and the request fails."""
+class AmbiguousToken(Exception):
+    """Two headers have different tokens: OPA's rule then has two results, and the request fails."""
 
 
 def bearer(headers: Headers) -> str | None:
-    """The token; the word before it must be ``Bearer``, exactly, and one blank must follow."""
-    found = set()
+    """The token; exactly ``Bearer`` and one blank must precede it. Raises ``AmbiguousToken``."""
+    tokens = set()
     parts = headers.get("authorization", "").split(" ")
     if len(parts) == 2:
-        found.add((parts[0], parts[1]))
+        tokens.add((parts[0], parts[1]))
     forwarded = headers.get("x-forwarded-access-token")
     kind = _kind(forwarded) if forwarded else None
     if forwarded and kind is not None:
-        found.add((kind, forwarded))
-    if len(found) > 1:
-        raise Ambiguous
-    return next((token for kind, token in found if kind == "Bearer"), None)
+        tokens.add((kind, forwarded))
+    if len(tokens) > 1:
+        raise AmbiguousToken
+    return next((token for kind, token in tokens if kind == "Bearer"), None)
 
 
 def _kind(token: str) -> str | None:
-    """The ``typ`` of the payload, which says of a forwarded token what the word before it says of others."""
+    """The ``typ`` of the payload, which replaces the word ``Bearer`` for a forwarded token."""
     payload = _part(token, 1)
     kind = payload.get("typ") if payload else None
     return kind if isinstance(kind, str) else None
@@ -64,14 +63,14 @@ def _part(token: str, index: int) -> dict[str, Any] | None:
     if len(parts) != 3:
         return None
     try:
-        found = json.loads(base64.urlsafe_b64decode(parts[index] + "=" * (-len(parts[index]) % 4)))
+        payload = json.loads(base64.urlsafe_b64decode(parts[index] + "=" * (-len(parts[index]) % 4)))
     except _BROKEN:
         return None
-    return found if isinstance(found, dict) else None
+    return payload if isinstance(payload, dict) else None
 
 
 class Tokens:
-    """Remembers verified tokens, so that only their first use costs a signature."""
+    """Verifies tokens and remembers them, so that only the first use checks the signature."""
 
     def __init__(self, mesh: Mesh, faults: Faults) -> None:
         self._mesh = mesh
@@ -81,13 +80,13 @@ class Tokens:
         self._verified: OrderedDict[str, Claims] = OrderedDict()
 
     def forget(self) -> None:
-        """Ask for the keys again: call it when one of them was dropped."""
+        """Discards keys and verified tokens; call it when Keycloak dropped a key."""
         self._published = b""
         self._keys.clear()
         self._verified.clear()
 
     def claims(self, token: str, base: str) -> Claims | None:
-        """Of a genuine token that counts now, at the gateway that is reached as ``base``."""
+        """The claims of a valid token at the gateway with the URL ``base``; None for an invalid one."""
         claims = self._verified.get(token)
         if claims is None:
             claims = self._verify(token)
@@ -96,7 +95,7 @@ class Tokens:
             self._remember(token, claims)
         else:
             self._verified.move_to_end(token)
-        # The wall's clock, not the machine's: those who carry tokens look at their own.
+        # Real time, not the machine's: clients check the expiry of tokens by their own clocks.
         return claims if self._counts(claims, time.time(), base) else None
 
     def _remember(self, token: str, claims: Claims) -> None:
@@ -132,10 +131,10 @@ class Tokens:
         if not _in_time(claims, now):
             return False
         issuer, audience = claims.get("iss"), claims.get("aud")
-        meant_for = audience if isinstance(audience, list) else [audience]
+        audiences = audience if isinstance(audience, list) else [audience]
         if isinstance(issuer, str) and issuer in SPIRE_ISSUERS:
-            return "system-compute" in meant_for
-        return "shasta" in meant_for and _trusted(issuer, base) and not self._called_expired(claims)
+            return "system-compute" in audiences
+        return "shasta" in audiences and _trusted(issuer, base) and not self._called_expired(claims)
 
     def _called_expired(self, claims: Claims) -> bool:
         fault = self._faults.present("token-expiry", "keycloak")
@@ -147,12 +146,12 @@ def _trusted(issuer: Any, base: str) -> bool:
 
 
 def _moment(facts: Mapping[str, Any]) -> float:
-    """Without a moment the fault is about every token there is."""
-    before = facts.get("before")
-    return float(before) if isinstance(before, int | float) else math.inf
+    """The moment of the fault; without one it concerns all tokens."""
+    moment = facts.get("before")
+    return float(moment) if isinstance(moment, int | float) else math.inf
 
 
 def _in_time(claims: Claims, now: float) -> bool:
-    """As OPA: what is not said is not checked."""
+    """Checks ``exp`` and ``nbf``; as in OPA, a missing claim is not checked."""
     ends, starts = claims.get("exp", math.inf), claims.get("nbf", -math.inf)
     return isinstance(ends, int | float) and isinstance(starts, int | float) and starts <= now < ends

@@ -1,4 +1,5 @@
-"""The ground truth: what hardware there is, what it does in virtual time, and what is wrong with it.
+"""The real state of the machine: its hardware, what it does in virtual time, and its faults.
 
-Knows no protocol. State that must survive lives on shelves, what is to come lives in the agenda, both as plain data.
+It knows no protocol. State that must survive a restart is in record tables, future actions are in the scheduler, both
+as plain data.
 """

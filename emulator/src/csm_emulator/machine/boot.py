@@ -1,4 +1,4 @@
-"""What a node does between power and heartbeat: POST, iPXE, kernel, systemd, up, and back."""
+"""The boot stages of nodes: POST, iPXE, kernel, systemd, up, and shutdown."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ OFF, POST, PXE, KERNEL, SYSTEMD, UP, STOPPING, HUNG = (
 )
 _NEXT = {POST: PXE, PXE: KERNEL, KERNEL: SYSTEMD, SYSTEMD: UP}
 _SPANS = {POST: timings.POST, PXE: timings.PXE, KERNEL: timings.KERNEL, SYSTEMD: timings.SYSTEMD}
-# iPXE's command: options before the address, and after the parameters what to do when it fails.
+# The command `kernel` of iPXE: options, address, kernel parameters, and what to do on failure.
 _KERNEL = re.compile(r"^kernel\s+(?:--name\s+\S+\s+)?(\S+) *(.*)$", re.MULTILINE)
 _OR_ELSE = re.compile(r"\|\| *goto ")
 
 BootScript = Callable[[str], str | None]
-"""The iPXE script that the node's firmware is given, or None when nobody answers."""
+"""Returns the iPXE script for a node, or None when BSS does not answer."""
 
 
 class Boot:
-    """A node's stage, how often it booted, and with what."""
+    """Stage, number of boots, kernel and kernel parameters of each node."""
 
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
-        self._means = means
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
+        self._context = context
         self._machine = machine
         self.boot_script: BootScript = lambda _: None
         self.tftp_answers: Callable[[], bool] = lambda: True
-        """Whether the firmware of nodes gets iPXE."""
+        """Whether TFTP sends iPXE to the firmware of nodes."""
         up = {"stage": UP, "boots": 1, "kernel": "", "parameters": ""}
         down = {"stage": OFF, "boots": 0, "kernel": "", "parameters": ""}
         running = machine.topology.running
-        self._table = means.tables.open(
+        self._table = context.tables.open(
             "machine.boot", {part.xname: up if part.xname in running else down for part in machine.parts("Node")}
         )
-        means.scheduler.answer("boot.goes-on", self._goes_on)
+        context.scheduler.register("boot.goes-on", self._goes_on)
 
     def record(self, node: str) -> dict[str, Any]:
         return dict(self._table[node])
@@ -60,7 +60,7 @@ class Boot:
         return node in self._table and self.stage(node) == UP
 
     def begin_shutdown(self, node: str) -> bool:
-        """Whether there is a system that hears the order; it stops its heartbeat."""
+        """Starts a shutdown; returns False if no operating system runs that could do it."""
         if self.stage(node) != UP:
             return False
         self._enter(node, STOPPING, "shutdown")
@@ -75,17 +75,17 @@ class Boot:
             self._enter(xname, OFF, "power")
 
     def begin(self, node: str, cause: str) -> None:
-        """From the start, whatever the node was doing."""
+        """Boots from the start, whatever the node was doing."""
         self._table[node] = {**self._table[node], "boots": self._table[node]["boots"] + 1}
         self._enter(node, POST, cause)
 
     def _enter(self, node: str, stage: str, cause: str) -> None:
-        before = self._table[node]
-        self._table[node] = {**before, "stage": stage}
-        self._means.log.add("boot-stage", node, cause, stage=stage)
-        self._means.tell("stage", node, stage)
-        if UP in (stage, before["stage"]):
-            self._means.tell("beat", node, "started" if stage == UP else "stopped")
+        previous = self._table[node]
+        self._table[node] = {**previous, "stage": stage}
+        self._context.log.add("boot-stage", node, cause, stage=stage)
+        self._context.notify("stage", node, stage)
+        if UP in (stage, previous["stage"]):
+            self._context.notify("beat", node, "started" if stage == UP else "stopped")
         if stage in _SPANS:
             self._begin_stage(node, stage)
 
@@ -93,21 +93,21 @@ class Boot:
         if stage == PXE and not self.tftp_answers():
             self._wait(node, PXE, timings.TFTP_AGAIN, has_ipxe=False)
         else:
-            self._wait(node, stage, self._means.chance(_SPANS[stage], stage, node, self._table[node]["boots"]))
+            self._wait(node, stage, self._context.chance(_SPANS[stage], stage, node, self._table[node]["boots"]))
 
     def _wait(self, node: str, stage: str, seconds: float, *, has_ipxe: bool = True) -> None:
-        self._means.scheduler.after(seconds, "boot.goes-on", node, stage, self._table[node]["boots"], has_ipxe)
+        self._context.scheduler.after(seconds, "boot.goes-on", node, stage, self._table[node]["boots"], has_ipxe)
 
     def _goes_on(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
-        """A stage is over, unless the node was switched off, or began anew, on the way."""
+        """Ends a stage, unless the node was switched off or rebooted meanwhile."""
         record = self._table[node]
         if record["stage"] != stage or record["boots"] != boots:
             return
-        faults = self._means.faults
+        faults = self._context.faults
         if faults.strikes("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
             self._enter(node, HUNG, f"fault boot-hangs at {stage}")
         elif not has_ipxe:
-            self._means.tell("stage", node, PXE)
+            self._context.notify("stage", node, PXE)
             self._begin_stage(node, PXE)
         elif stage == PXE and not self._load(node):
             self._wait(node, PXE, timings.PXE_AGAIN)
@@ -115,10 +115,10 @@ class Boot:
             self._enter(node, _NEXT[stage], "boot")
 
     def _load(self, node: str) -> bool:
-        """Whether the boot script names a kernel; what it says is what the node runs with."""
-        found = _KERNEL.search(self.boot_script(node) or "")
-        if found is None:
+        """Takes kernel and parameters from the boot script; returns False if it names no kernel."""
+        match = _KERNEL.search(self.boot_script(node) or "")
+        if match is None:
             return False
-        parameters = _OR_ELSE.split(found[2], 1)[0].rstrip(" ")
-        self._table[node] = {**self._table[node], "kernel": found[1], "parameters": parameters}
+        parameters = _OR_ELSE.split(match[2], 1)[0].rstrip(" ")
+        self._table[node] = {**self._table[node], "kernel": match[1], "parameters": parameters}
         return True

@@ -1,4 +1,4 @@
-"""What the machine's own rooms work with, and how they tell what happened."""
+"""What the parts of the machine share: clock, scheduler, tables, faults, log, and events."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from csm_emulator.state.tables import RecordTables
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something became so, now.
+    """A change of state, at this moment.
 
     ``power`` on or off · ``stage`` of a node's boot · ``beat`` started or stopped (the node's heartbeat) ·
-    ``controller`` up or down (a BMC began or ceased to answer).
+    ``controller`` up or down (a BMC started or stopped answering).
     """
 
     kind: str
@@ -39,7 +39,7 @@ class MachineContext:
     log: EventLog
     watchers: list[Watcher] = field(default_factory=list)
 
-    def tell(self, kind: str, xname: str, value: str) -> None:
+    def notify(self, kind: str, xname: str, value: str) -> None:
         event = Event(kind, xname, value)
         for watcher in self.watchers:
             watcher(event)

@@ -1,4 +1,4 @@
-"""Answers about one thing that do not look at all of them."""
+"""An index of a record table by value, so that a query does not scan all records."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from csm_emulator.state.tables import RecordTable
 
 
 class Lookup:
-    """Which records of a table may have a value.
+    """Finds the records of a table that may have a value.
 
-    Those of the seed, which never changes, are read once; those that were put since are always among the candidates.
+    The seed, which never changes, is indexed once; records written since are always candidates.
     """
 
     def __init__(self, table: RecordTable, pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
-        """``pairs`` gives a value and the key of its record, for every record of the seed."""
+        """``pairs`` yields a value and the key of its record, for each record of the seed."""
         self._table = table
         self._pairs = pairs
         self._keys: dict[str, list[str]] | None = None
 
     def candidates(self, values: Iterable[str]) -> list[str]:
-        """Keys of records that are there; a superset of those that have one of the values."""
+        """Keys of existing records: a superset of those that have one of the values."""
         if self._keys is None:
             self._keys = {}
             for value, key in self._pairs():

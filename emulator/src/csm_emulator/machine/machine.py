@@ -1,4 +1,4 @@
-"""The machine as everybody sees it: what there is, what it does, and whom to tell."""
+"""The machine: its parts, power, boot, network and events."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from csm_emulator.machine.context import MachineContext, Watcher
 from csm_emulator.machine.disks import Remnants, find_remnants
 from csm_emulator.machine.fabric.cabling import Cabling
 from csm_emulator.machine.fabric.fabric import Fabric
-from csm_emulator.machine.faults.targets import look_at_targets
+from csm_emulator.machine.faults.targets import register_target_checks
 from csm_emulator.machine.parts import Nic, NodePlace, Part, Topology
 from csm_emulator.machine.power import Power
-from csm_emulator.machine.power_caps import Caps
+from csm_emulator.machine.power_caps import PowerCaps
 
 
 class Machine:
-    """The hardware index. Power and boot are in ``power`` and ``boot``, which this hands on."""
+    """The index of the hardware, and access to ``power``, ``boot``, ``caps`` and ``fabric``."""
 
-    def __init__(self, topology: Topology, means: MachineContext) -> None:
+    def __init__(self, topology: Topology, context: MachineContext) -> None:
         self.topology = topology
-        self.means = means
+        self.context = context
         self._by_type: dict[str, list[Part]] = {}
         for part in topology.parts.values():
             self._by_type.setdefault(part.type, []).append(part)
         self._nics: dict[str, list[Nic]] = {}
         for nic in topology.nics:
             self._nics.setdefault(nic.owner, []).append(nic)
-        self.power = Power(self, means)
-        self.boot = Boot(self, means)
-        self.caps = Caps(self, means)
-        self._cabling = Cabling(topology.cables, means.faults)
-        self.fabric = Fabric(self, means)
-        look_at_targets(self, means.faults)
+        self.power = Power(self, context)
+        self.boot = Boot(self, context)
+        self.caps = PowerCaps(self, context)
+        self._cabling = Cabling(topology.cables, context.faults)
+        self.fabric = Fabric(self, context)
+        register_target_checks(self, context.faults)
 
     def part(self, xname: str) -> Part | None:
         return self.topology.parts.get(xname)
 
     def parts(self, *types: str) -> Iterator[Part]:
-        """All of these types, in the order of xnames within each; without types, everything."""
+        """All parts of these types, in the order of xnames within each; without types, all parts."""
         if not types:
             yield from self.topology.parts.values()
         for kind in types:
             yield from self._by_type.get(kind, ())
 
     def nics(self, owner: str) -> Sequence[Nic]:
-        """Of a node or of a controller."""
+        """The NICs of a node or of a controller."""
         return self._nics.get(owner, ())
 
     def place(self, node: str) -> NodePlace | None:
@@ -58,24 +58,24 @@ class Machine:
         return part.controller if part else ""
 
     def cable_end(self, port: str) -> str | None:
-        """What the cable in a switch's port, or at an HSN NIC, leads to; None where no cable is."""
+        """The other end of the cable at a switch port or HSN NIC; None without a cable."""
         return self._cabling.end(port)
 
     def remnants(self, node: str) -> Remnants | None:
-        """What the last tenant left on the node's disks."""
+        """Files that the last tenant left on the node's disks; None if there are none."""
         part = self.part(node)
-        return find_remnants(part, self.means.faults) if part else None
+        return find_remnants(part, self.context.faults) if part else None
 
     def watch(self, watcher: Watcher) -> None:
-        """Be told of every event, in order, at the moment it happens."""
-        self.means.watchers.append(watcher)
+        """Calls the watcher at each event, in order, when it happens."""
+        self.context.watchers.append(watcher)
 
     def describe(self, xname: str) -> dict[str, Any] | None:
-        """All that is true of one part, or of one port of a switch, for the control API."""
+        """The real state of one part or switch port, for the control API; None if it does not exist."""
         part = self.part(xname)
         if part is None:
             return self.fabric.describe(xname)
-        told: dict[str, Any] = {
+        description: dict[str, Any] = {
             "xname": xname,
             "type": part.type,
             "class": part.hardware_class,
@@ -83,11 +83,11 @@ class Machine:
             "since": self.power.since(xname),
         }
         if part.type == "Node":
-            left = self.remnants(xname)
-            told |= {
+            remnants = self.remnants(xname)
+            description |= {
                 "boot": self.boot.record(xname),
                 "beating": self.boot.beating(xname),
                 "cables": {nic.xname: self.cable_end(nic.xname) for nic in self.nics(xname) if nic.network == "HSN"},
-                "remnants": asdict(left) if left else None,
+                "remnants": asdict(remnants) if remnants else None,
             }
-        return told
+        return description

@@ -1,4 +1,4 @@
-"""What a machine is made of. Frozen: hardware changes by faults and by nothing else, and those are state."""
+"""The parts of a machine. They are frozen: only faults change hardware, and faults are state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Fru:
-    """A model of a thing that is screwed in: a processor, a DIMM, a NIC, a drive. One object for all of its kind."""
+    """A model of a field-replaceable unit: a processor, DIMM, NIC or drive; one object for all units of the model."""
 
     kind: str
     """As HSM's hardware inventory says: Processor, Memory, NodeAccel, NodeHsnNic, Drive, Node, NodeEnclosure, …"""
@@ -16,12 +16,12 @@ class Fru:
     model: str
     part_number: str
     facts: Mapping[str, object] = field(default_factory=dict)
-    """What the model says of itself, in the words of Redfish: TotalCores, CapacityMiB, MaxSpeedMHz, …"""
+    """Properties of the model, named as in Redfish: TotalCores, CapacityMiB, MaxSpeedMHz, …"""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """Some of one FRU in each node: ``Fitting(epyc, "p{}", 2)`` gives p0 and p1."""
+    """The number of units of one FRU in each node: ``Fitting(epyc, "p{}", 2)`` gives p0 and p1."""
 
     fru: Fru
     name: str
@@ -30,7 +30,7 @@ class Fitting:
 
 @dataclass(frozen=True, slots=True)
 class NodeModel:
-    """What every node of a blade type is."""
+    """The model of the nodes of a blade type."""
 
     name: str
     """EX425, EX254n, DL325, …"""
@@ -43,14 +43,14 @@ class NodeModel:
     """BIOS, BMC, FPGA, … and their versions."""
     watts_idle: int
     power_limits: tuple[int, int]
-    """The least and the most that a power cap may be, in watts."""
+    """The lowest and highest power cap, in watts."""
     accelerator_limits: tuple[int, int] | None = None
-    """The same of each of its accelerators; None where they cannot be capped by themselves."""
+    """The same for each accelerator; None if accelerators have no caps of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing that has an xname of its own and that somebody may ask about."""
+    """A component with an xname."""
 
     xname: str
     type: str
@@ -59,9 +59,9 @@ class Part:
     hardware_class: str
     """Mountain, Hill or River."""
     controller: str = ""
-    """The BMC that Redfish is spoken to for this part; a BMC is its own."""
+    """The BMC whose Redfish controls this part; a BMC is its own controller."""
     feeds: tuple[str, ...] = ()
-    """What loses its power when this part does."""
+    """The parts that lose power when this part does."""
     model: NodeModel | None = None
     """Of nodes."""
     fru: Fru | None = None
@@ -84,7 +84,7 @@ class Nic:
 
 @dataclass(frozen=True, slots=True)
 class NodePlace:
-    """What the site decided about a node: SLS has it, and discovery takes it from there."""
+    """NID, role and aliases of a node, which the site sets in SLS and discovery reads from there."""
 
     xname: str
     nid: int
@@ -118,7 +118,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Somebody who has nodes: an HSM group, its users, and whether their nodes are up at the start."""
+    """An institution with nodes: its HSM group and its users."""
 
     label: str
     description: str
@@ -131,7 +131,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A whole machine at rest. ``parts`` is in the order of xnames, parents before what they hold."""
+    """The description of a whole machine. ``parts`` is ordered by xname, parents before children."""
 
     name: str
     about: str
@@ -146,4 +146,4 @@ class Topology:
     sls: Mapping[str, object]
     """``{"Hardware": {…}, "Networks": {…}}``: the dump that SLS starts with, made from the parts or imported."""
     switches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Of each switch the dragonfly group and its number in it: what its ports' addresses on the fabric are made of."""
+    """Dragonfly group of each switch, and its number in the group; its ports' fabric addresses consist of both."""

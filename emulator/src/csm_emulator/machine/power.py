@@ -1,4 +1,4 @@
-"""Power as the hardware has it, and what a controller does when it is told over Redfish to change it."""
+"""The power state of hardware, and the effect of Redfish resets on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ON, OFF = "on", "off"
 SWITCHED = frozenset({"Chassis", "ComputeModule", "RouterModule", "Node", "CabinetPDUPowerConnector"})
-"""What has a power of its own; everything else has that of what feeds it."""
+"""Types with a power switch of their own; other parts have the power state of the parts that feed them."""
 RESETS: Mapping[str, tuple[str, ...]] = {
     "Node": ("On", "ForceOff", "Off", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle"),
     "ComputeModule": ("On", "Off", "ForceOff"),
@@ -29,31 +29,31 @@ RESETS: Mapping[str, tuple[str, ...]] = {
 """The ResetTypes that Redfish allows, by type of part."""
 
 
-class Unreachable(Exception):
+class ControllerUnreachable(Exception):
     """The controller does not answer."""
 
 
-class Refused(Exception):
-    """The controller answers, and says no."""
+class ResetRefused(Exception):
+    """The controller answers and refuses the reset."""
 
 
 class Power:
-    """``reset`` gives an order to a controller; what comes of it comes later, or not at all.
+    """``reset`` sends an order to a controller; its effect comes later, or not at all.
 
-    An order that changes something takes the place of the one that is under way. One that changes nothing does not: a
-    node that shuts down goes on doing so when it is told to switch on, as it is on still.
+    An order that changes something replaces the pending one. An order that changes nothing does not: a node that is
+    shutting down continues to do so when it gets the order to switch on, since it is still on.
     """
 
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
-        self._means = means
-        self._table = means.tables.open("machine.power", _seed(machine))
-        self._orders = means.tables.open("machine.power.orders")
+        self._context = context
+        self._table = context.tables.open("machine.power", _seed(machine))
+        self._orders = context.tables.open("machine.power.orders")
         self._feeders: dict[str, tuple[str, ...]] = {}
         for part in machine.parts():
             for fed in part.feeds:
                 self._feeders[fed] = (*self._feeders.get(fed, ()), part.xname)
-        self.controllers = Controllers(machine, means)
+        self.controllers = Controllers(machine, context)
         self._do: dict[str, Callable[[str, str], None]] = {
             "On": self._switch_on,
             "ForceOff": self._switch_off,
@@ -62,28 +62,28 @@ class Power:
             "ForceRestart": self._restart,
             "PowerCycle": self._cycle,
         }
-        means.scheduler.answer("power.becomes", self._becomes)
-        means.scheduler.answer("power.restarts", self._restarts)
+        context.scheduler.register("power.becomes", self._becomes)
+        context.scheduler.register("power.restarts", self._restarts)
 
     def state(self, xname: str) -> str:
-        """``on`` or ``off``; what has no power of its own has that of what feeds it."""
-        found = self._table.get(xname)
-        if found is not None:
-            return str(found["is"])
+        """``on`` or ``off``; a part without a switch has the state of the parts that feed it."""
+        record = self._table.get(xname)
+        if record is not None:
+            return str(record["is"])
         feeders = self._feeders.get(xname, ())
         return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
 
     def since(self, xname: str) -> float:
-        found = self._table.get(xname)
-        return float(found["since"]) if found else 0.0
+        record = self._table.get(xname)
+        return float(record["since"]) if record else 0.0
 
     def state_at(self, xname: str, moment: float) -> str:
         """As it was at a recent moment: before the last change, what it was before it."""
-        found = self._table.get(xname)
-        return self.state(xname) if found is None or found["since"] <= moment else str(found["was"])
+        record = self._table.get(xname)
+        return self.state(xname) if record is None or record["since"] <= moment else str(record["was"])
 
     def fed(self, xname: str) -> bool:
-        """Whether there is power to be switched on with; of two power supplies one is enough."""
+        """Whether it is supplied with power; of two power supplies one is enough."""
         feeders = self._feeders.get(xname, ())
         return not feeders or any(self.state(feeder) == ON and self.fed(feeder) for feeder in feeders)
 
@@ -92,22 +92,22 @@ class Power:
         return self.controllers.reachable(controller)
 
     def reset(self, xname: str, action: str, cause: str) -> None:
-        """What a POST to Redfish's Reset does; raises ``Unreachable`` or ``Refused``."""
+        """Carries out a POST to Redfish's Reset; raises ``ControllerUnreachable`` or ``ResetRefused``."""
         part = self._machine.part(xname)
         if part is None or action not in RESETS.get(part.type, ()) or _has_no_switch(part):
-            raise Refused(f"{xname} knows no reset {action}")
+            raise ResetRefused(f"{xname} has no reset {action}")
         if not self.controllers.answers(part.controller, xname):
-            raise Unreachable(part.controller)
+            raise ControllerUnreachable(part.controller)
         if part.type in CONTROLLERS:
             self.controllers.restart(xname, cause)
             return
-        self._means.log.add("power-order", xname, cause, action=action)
+        self._context.log.add("power-order", xname, cause, action=action)
         off = "GracefulShutdown" if part.type == "Node" else "ForceOff"
         self._do[off if action == "Off" else action](xname, cause)
 
-    def by_itself(self, node: str, action: str, cause: str) -> None:
-        """The system on a node stops or starts anew, which takes no controller."""
-        self._means.log.add("power-order", node, cause, action=action)
+    def reset_from_system(self, node: str, action: str, cause: str) -> None:
+        """Shutdown or reboot from the node's operating system, without its controller."""
+        self._context.log.add("power-order", node, cause, action=action)
         self._do[action](node, cause)
 
     def _switch_on(self, xname: str, cause: str) -> None:
@@ -124,7 +124,7 @@ class Power:
         self._after(timings.FORCE_OFF, "power.becomes", xname, number, OFF, cause, True)
 
     def _shut_down(self, xname: str, cause: str) -> None:
-        # Without a system that hears it the order is lost, as it is on real hardware.
+        # Without a running operating system the order has no effect, as on real hardware.
         if self._machine.boot.begin_shutdown(xname):
             self._after(timings.SHUTDOWN, "power.becomes", xname, self._next_order(xname), OFF, cause, False)
 
@@ -142,46 +142,46 @@ class Power:
         return number
 
     def _after(self, span: tuple[float, float], kind: str, xname: str, number: int, *args: object) -> None:
-        wait = self._means.chance(span, kind, xname, number, *args)
-        self._means.scheduler.after(wait, kind, xname, number, *args)
+        wait = self._context.chance(span, kind, xname, number, *args)
+        self._context.scheduler.after(wait, kind, xname, number, *args)
 
     def _power_up(self, xname: str, number: int, cause: str) -> None:
-        if self._means.faults.strikes("no-power-on", xname):
-            self._means.log.add("power-on-failed", xname, "fault no-power-on")
+        if self._context.faults.strikes("no-power-on", xname):
+            self._context.log.add("power-on-failed", xname, "fault no-power-on")
         else:
             self._after(timings.POWER_ON, "power.becomes", xname, number, ON, cause, False)
 
-    def _becomes(self, xname: str, number: int, state: str, cause: str, again: bool) -> None:
-        """An order takes effect, unless a later one took its place."""
+    def _becomes(self, xname: str, number: int, state: str, cause: str, switch_on_again: bool) -> None:
+        """Applies an order, unless a later one replaced it."""
         if self._orders.get(xname) != number:
             return
         if state == ON and not self.fed(xname):
-            self._means.log.add("power-on-failed", xname, "no power to switch on")
+            self._context.log.add("power-on-failed", xname, "no power to switch on")
             return
         self._set(xname, state, cause)
-        if again:
+        if switch_on_again:
             self._power_up(xname, number, cause)
 
     def _restarts(self, xname: str, number: int, cause: str) -> None:
-        """A reset: the power stays on."""
+        """Reboots the node; its power stays on."""
         if self._orders.get(xname) == number:
             self._machine.boot.begin(xname, cause)
 
     def _set(self, xname: str, state: str, cause: str) -> None:
-        before = self._table[xname]["is"]
-        if before == state:
+        previous = self._table[xname]["is"]
+        if previous == state:
             return
-        self._table[xname] = {"is": state, "since": self._means.clock.now(), "was": before}
-        self._means.log.add(f"power-{state}", xname, cause)
+        self._table[xname] = {"is": state, "since": self._context.clock.now(), "was": previous}
+        self._context.log.add(f"power-{state}", xname, cause)
         if state == OFF:
             self._starve(xname)
         else:
             self._revive(xname)
         self._machine.boot.power_changed(xname, state)
-        self._means.tell("power", xname, state)
+        self._context.notify("power", xname, state)
 
     def _starve(self, xname: str) -> None:
-        """What only this fed goes dark with it."""
+        """Parts that only this part fed lose power with it."""
         cause = f"{xname} lost power"
         for fed in self._fed_by(xname):
             if self.fed(fed):
@@ -193,11 +193,11 @@ class Power:
                 self.controllers.lose_power(fed, cause)
 
     def _revive(self, xname: str) -> None:
-        """Controllers and what has no switch start by themselves; everything else waits for an order."""
+        """Controllers and parts without a switch start automatically; other parts wait for an order."""
         for fed in self._fed_by(xname):
             part = self._machine.part(fed)
-            others = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
-            if part is None or others:
+            fed_by_another = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
+            if part is None or fed_by_another:
                 continue
             if _has_no_switch(part):
                 self._set(fed, ON, f"{xname} has power")
@@ -210,12 +210,12 @@ class Power:
 
 
 def _has_no_switch(part: Part) -> bool:
-    """A top-of-rack switch is on when its outlet is."""
+    """Whether it has no power switch: a top-of-rack switch is on when its outlet is."""
     return part.type == "RouterModule" and part.hardware_class == "River"
 
 
 def _seed(machine: Machine) -> dict[str, dict[str, object]]:
-    """Nodes are as the topology says, everything else is on. Two values for all of them, as there are many."""
+    """Nodes are on or off as in the topology, all else is on. Parts share two records, to save memory."""
     on: dict[str, object] = {"is": ON, "since": 0.0, "was": OFF}
     off: dict[str, object] = {"is": OFF, "since": 0.0, "was": OFF}
     running = machine.topology.running

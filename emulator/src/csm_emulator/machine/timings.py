@@ -1,7 +1,7 @@
-"""How long things take, in seconds of virtual time: the least and the most.
+"""Durations in seconds of virtual time: shortest and longest.
 
-The ladder adds up to HPE's own figures for one node, 3 to 8 minutes from power to heartbeat; a graceful shutdown of
-a dozen nodes was still going on after a minute and a half.
+The boot stages add up to HPE's figures for one node, 3 to 8 minutes from power to heartbeat; a graceful shutdown of a
+dozen nodes was observed to take more than a minute and a half.
 """
 
 from __future__ import annotations
@@ -17,6 +17,6 @@ BMC_RESTART = (60.0, 90.0)
 BLADE_SETTLES = (30.0, 60.0)
 """From power on a slot until its BMCs answer."""
 TFTP_AGAIN = 60.0
-"""Firmware that gets no iPXE from TFTP waits for its time-outs, and begins with its first boot option again."""
+"""Firmware that gets no iPXE from TFTP waits for its time-outs, and then retries its first boot option."""
 PXE_AGAIN = 30.0
-"""A node that got no kernel sleeps and asks again, as BSS's own script tells it to."""
+"""A node without a kernel waits and retries, as BSS's script says."""

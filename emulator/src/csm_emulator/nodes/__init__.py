@@ -1,1 +1,1 @@
-"""What runs on nodes, as somebody at their console sees it. All of it comes from the ground truth."""
+"""Consoles of nodes: their output, logins and commands. All of it follows from the real state of the machine."""

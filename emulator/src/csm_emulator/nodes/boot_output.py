@@ -1,6 +1,6 @@
-"""What a node writes to its console on the way from power to its login prompt, and back.
+"""The console output of a node during boot and shutdown.
 
-Each line has a moment within its stage; what comes after the stage is over is not written.
+Each line has a moment within its boot stage; lines after the end of the stage are not written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from csm_emulator.nodes.description import Description
 Timed = tuple[float, str]
 """Seconds since the stage began, and text."""
 NO_IPXE = "no-ipxe"
-"""The stage ``pxe`` of a node whose firmware gets nothing from TFTP."""
+"""The stage ``pxe`` of a node whose firmware gets no iPXE from TFTP."""
 
 
 def stage_output(stage: str, node: Description) -> list[Timed]:
@@ -114,7 +114,7 @@ def _stopping(_: Description) -> Iterator[Timed]:
 
 
 def _spread(lines: list[str], seconds: float) -> Iterator[Timed]:
-    """Evenly, and done a little before the shortest time that the stage may take."""
+    """Spreads lines evenly over 90 % of the shortest duration of the stage."""
     step = 0.9 * seconds / max(len(lines), 1)
     return ((round(number * step, 6), line) for number, line in enumerate(lines))
 

@@ -1,7 +1,7 @@
-"""The text that comes out of each node's serial line, in order, with its moments.
+"""The output of each node's serial console, in order, with moments.
 
-A boot is kept as the moments of its stages, and its text is written when somebody reads it: ten thousand nodes that
-boot cost ten thousand short lists.
+A boot is stored as the moments of its stages, and its text is generated when it is read: 10,000 booting nodes need
+10,000 short lists.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTables
 
 MOST_PIECES = 48
-"""Of each console; what is older is gone, as it is from a log that was rotated."""
+"""Pieces of each console; older ones are dropped, as in a rotated log."""
 PIECE = 2048
-"""Characters that somebody typed, or was answered, in one piece."""
+"""Characters of input and output in one piece."""
 MOMENT = 16
-"""So many of them are taken for the moment of each text: a piece of single keys is no longer than others."""
+"""Characters that the moment of each text counts for, which bounds a piece of single keys."""
 TEXT = "text"
 Position = tuple[int, int]
-"""The number of a piece, and how many texts of it were read."""
+"""The number of a piece, and the number of its texts that were read."""
 START: Position = (0, 0)
 
 Piece = Sequence[Any]
-"""Moment, kind (a stage of the boot, ``no-ipxe``, or ``text``), and what else there is to know: of a kernel where it
-came from and its parameters, of ``text`` the texts with the seconds after which they come.
+"""Moment, kind (a boot stage, ``no-ipxe`` or ``text``), and details: for the stage ``kernel`` its URL and parameters,
+for ``text`` the texts with the seconds after which they appear.
 """
 
 
@@ -39,16 +39,16 @@ class Consoles:
         self._machine = machine
         self._clock = clock
         self._table = tables.open("nodes.consoles")
-        """A piece has a place of its own: what is old is not written again for each key."""
+        """One record per piece, so that a key press does not rewrite older output."""
         self._numbers: dict[str, range] = {}
-        """Of the pieces of each node."""
+        """The numbers of each node's pieces."""
         for place in self._table:
             node, _, text = place.rpartition("/")
-            number, known = int(text), self._numbers.get(node, range(int(text), 0))
-            self._numbers[node] = range(min(number, known.start), max(number + 1, known.stop))
-        machine.watch(self._saw)
+            number, numbers = int(text), self._numbers.get(node, range(int(text), 0))
+            self._numbers[node] = range(min(number, numbers.start), max(number + 1, numbers.stop))
+        machine.watch(self._on_event)
 
-    def _saw(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind != "stage" or event.value == boot.OFF:
             return
         detail: Any = ""
@@ -59,10 +59,10 @@ class Consoles:
         self._add(event.xname, NO_IPXE if timed_out else event.value, detail)
 
     def write(self, node: str, text: str) -> None:
-        """Text that ends its own lines; of one that is longer than a console is kept the end remains."""
-        kept = text[-PIECE * MOST_PIECES :]
-        for start in range(0, len(kept), PIECE):
-            self._write(node, kept[start : start + PIECE])
+        """Writes text, with its own line ends; of a very long text only the end is stored."""
+        text_end = text[-PIECE * MOST_PIECES :]
+        for start in range(0, len(text_end), PIECE):
+            self._write(node, text_end[start : start + PIECE])
 
     def _write(self, node: str, text: str) -> None:
         numbers = self._numbers.get(node, range(0))
@@ -73,39 +73,39 @@ class Consoles:
             self._add(node, TEXT, [[0.0, text]])
 
     def _add(self, node: str, kind: str, detail: Any) -> None:
-        before = self._numbers.get(node, range(0))
-        numbers = range(max(before.start, before.stop + 1 - MOST_PIECES), before.stop + 1)
-        self._table[f"{node}/{before.stop}"] = [self._clock.now(), kind, detail]
+        previous = self._numbers.get(node, range(0))
+        numbers = range(max(previous.start, previous.stop + 1 - MOST_PIECES), previous.stop + 1)
+        self._table[f"{node}/{previous.stop}"] = [self._clock.now(), kind, detail]
         self._numbers[node] = numbers
-        for gone in range(before.start, numbers.start):
-            del self._table[f"{node}/{gone}"]
+        for old in range(previous.start, numbers.start):
+            del self._table[f"{node}/{old}"]
 
     def _piece(self, node: str, number: int) -> Piece:
         piece: Piece = self._table[f"{node}/{number}"]
         return piece
 
     def end(self, node: str) -> Position:
-        """Where somebody who looks only at what is to come begins."""
+        """The current end, for clients that read new output only."""
         return self.read(node, START)[1]
 
-    def read(self, node: str, after: Position) -> tuple[list[str], Position]:
-        """The texts that have come since, and where they end."""
-        found: list[str] = []
+    def read(self, node: str, position: Position) -> tuple[list[str], Position]:
+        """The texts after a position, and the next position."""
+        result: list[str] = []
         now = self._clock.now()
         numbers = self._numbers.get(node, range(0))
-        number, done = after if after[0] >= numbers.start else (numbers.start, 0)
+        number, read_count = position if position[0] >= numbers.start else (numbers.start, 0)
         while number in numbers:
             over = self._piece(node, number + 1)[0] if number + 1 in numbers else None
             texts = list(self._texts(node, self._piece(node, number), over))
             ready = [text for when, text in texts if when <= now]
-            found += ready[done:]
+            result += ready[read_count:]
             if over is None or len(ready) < len(texts):
-                return found, (number, max(done, len(ready)))
-            number, done = number + 1, 0
-        return found, (number, done)
+                return result, (number, max(read_count, len(ready)))
+            number, read_count = number + 1, 0
+        return result, (number, read_count)
 
     def _texts(self, node: str, piece: Piece, over: float | None) -> Iterator[tuple[float, str]]:
-        """Until the next piece begins: a stage that was cut short says no more."""
+        """The texts of a piece until the next one begins: an interrupted stage writes nothing more."""
         moment, kind, detail = piece
         for seconds, text in self._output(node, kind, detail):
             if over is None or moment + seconds <= over:
@@ -118,7 +118,7 @@ class Consoles:
         return ((seconds, f"{line}\r\n") for seconds, line in stage_output(kind, described))
 
     def tail(self, node: str, lines: int) -> tuple[str, Position]:
-        """The last lines, and where they end; a line that has not ended counts as one."""
+        """The last lines and the position after them; an unfinished line counts as one."""
         texts, position = self.read(node, START)
-        kept = "".join(texts).splitlines(keepends=True)[-lines:] if lines > 0 else []
-        return "".join(kept), position
+        last_lines = "".join(texts).splitlines(keepends=True)[-lines:] if lines > 0 else []
+        return "".join(last_lines), position

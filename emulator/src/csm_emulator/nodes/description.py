@@ -16,7 +16,7 @@ KERNEL_64K = "5.14.21-150500.55.65_13.0.73-cray_shasta_c_64k"
 _ROOT = re.compile(r"(?:^| )root=(\S+)")
 _CONSOLES = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}
 _EARLIER = "http://rgw-vip.nmn/boot-images/{arch}/"
-"""Where nodes that are up from the start were booted from: nobody has seen it, and BSS may say something else now."""
+"""The boot URL of nodes that are up from the start; BSS may have another one by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class Description:
     hostname: str
     model: str
     arch: str
-    """As ``uname -m`` says."""
+    """As in ``uname -m``."""
     interfaces: tuple[Interface, ...]
     processors: tuple[Fru, int]
     memory_mib: int
     accelerators: tuple[Fru | None, int]
     drives: tuple[Fru | None, int]
     loaded: str
-    """Where its kernel came from."""
+    """The URL of its kernel."""
     parameters: str
-    """Of its kernel."""
+    """Kernel parameters."""
 
     @property
     def kernel(self) -> str:
@@ -53,8 +53,8 @@ class Description:
 
     @property
     def root(self) -> str:
-        found = _ROOT.search(self.parameters)
-        return found[1] if found else "live"
+        match = _ROOT.search(self.parameters)
+        return match[1] if match else "live"
 
     @property
     def cores(self) -> int:
@@ -63,7 +63,7 @@ class Description:
 
 
 def describe(machine: Machine, node: str, loaded: str | None = None, parameters: str = "") -> Description:
-    """As it is now, or with another kernel than now."""
+    """The node as it is now, or with the given kernel and parameters."""
     part, place = machine.part(node), machine.place(node)
     if loaded is None:
         record = machine.boot.record(node)
@@ -73,7 +73,7 @@ def describe(machine: Machine, node: str, loaded: str | None = None, parameters:
     model = part.model
     arch = MACHINES.get(model.arch, "x86_64")
     if not loaded:
-        loaded, parameters = _earlier(node, place, arch)
+        loaded, parameters = _initial_kernel(node, place, arch)
     hostname = place.aliases[0] if place and place.aliases else node
     return Description(
         node,
@@ -90,12 +90,12 @@ def describe(machine: Machine, node: str, loaded: str | None = None, parameters:
     )
 
 
-def _earlier(node: str, place: NodePlace | None, arch: str) -> tuple[str, str]:
-    """The kernel and its parameters of a node that nobody has seen boot."""
+def _initial_kernel(node: str, place: NodePlace | None, arch: str) -> tuple[str, str]:
+    """Kernel and parameters of a node that was up from the start."""
     where = _EARLIER.format(arch=arch)
     names = f"xname={node}" + (f" nid={place.nid}" if place else "")
-    said = f"console={_CONSOLES[arch]},115200 crashkernel=512M rd.neednet=1 rd.retry=10 ip=dhcp quiet"
-    return f"{where}kernel", f"{said} root=live:{where}rootfs {names}"
+    parameters = f"console={_CONSOLES[arch]},115200 crashkernel=512M rd.neednet=1 rd.retry=10 ip=dhcp quiet"
+    return f"{where}kernel", f"{parameters} root=live:{where}rootfs {names}"
 
 
 def _interfaces(machine: Machine, node: str) -> Iterator[Interface]:
@@ -109,8 +109,8 @@ def _interfaces(machine: Machine, node: str) -> Iterator[Interface]:
 
 
 def _prefix(nic: Nic, cidrs: dict[str, tuple[str, ...]]) -> int:
-    found = cidrs.get(nic.network) or ("/17",)
-    return int(found[0].rpartition("/")[2])
+    network_cidrs = cidrs.get(nic.network) or ("/17",)
+    return int(network_cidrs[0].rpartition("/")[2])
 
 
 def _all(model: Any, kind: str) -> list[Any]:
@@ -118,8 +118,8 @@ def _all(model: Any, kind: str) -> list[Any]:
 
 
 def _fitted(model: Any, kind: str) -> tuple[Fru, int] | None:
-    found = _all(model, kind)
-    return (found[0].fru, sum(fitting.count for fitting in found)) if found else None
+    fittings = _all(model, kind)
+    return (fittings[0].fru, sum(fitting.count for fitting in fittings)) if fittings else None
 
 
 def _number(fru: Fru, name: str, default: float) -> float:

@@ -1,4 +1,4 @@
-"""Where a node's own packets go: which interface, from which address, and whether an answer comes back."""
+"""The routes of a node's own packets: interface and source address, and whether a reply arrives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HSN = "hsn"
 
 
 def route(machine: Machine, node: Description, address: str) -> Interface | None:
-    """The interface towards an address: of its network one that has a link, or the way out over management."""
+    """The interface for an address: one with a link in its network, or the default route over management."""
     if not isinstance(ip_address(address), IPv4Address):
         return None
     own = [link for link in node.interfaces if link.address]
@@ -27,9 +27,9 @@ def is_own(node: Description, address: str) -> bool:
 
 
 def send(machine: Machine, node: str, interfaces: tuple[Interface, ...], address: str, via: str, number: int) -> Packet:
-    """One echo request; ``via`` is the interface that it was told to use, ``number`` counts them."""
+    """One echo request; ``via`` is the interface given by the user, ``number`` the sequence number."""
     if ip_address(address).is_loopback:
-        return Packet(True, "", machine.means.chance(LOCAL, "ping", node, address, number))
+        return Packet(True, "", machine.context.chance(LOCAL, "ping", node, address, number))
     link = next((link for link in interfaces if link.name == via), None)
     if link is None or any(one.address == address for one in interfaces):
         return machine.fabric.packet(node, address, number=number)

@@ -1,4 +1,4 @@
-"""A ping under way: what it was told, what it has counted, and what it says."""
+"""A running ping: its options, its counters and its output."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from csm_emulator.machine.fabric.packets import Packet
 
 HEADERS = 28
-"""Of IP and ICMP, in bytes."""
+"""Bytes of the headers of IP and ICMP."""
 ICMP = 8
 STAMP = 16
-"""A packet that has no room for the moment when it was sent has no time when it comes back."""
+"""Bytes of the time stamp; smaller packets have no room for it, and no round-trip time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class Ping:
     name: str
     address: str
     source: str
-    """The node's own address on the way there."""
+    """The source address."""
     via: str = ""
-    """The interface that it was told to use."""
+    """The interface given by the user."""
     count: int = 0
-    """0 until it is interrupted."""
+    """Number of requests; 0 is no limit."""
     interval: float = 1.0
     deadline: float = 0.0
     size: int = 56
@@ -35,9 +35,9 @@ class Ping:
     shortest: float = 0.0
     longest: float = 0.0
     total: float = 0.0
-    """Of the times of the answers, in seconds."""
+    """Sum of the round-trip times, in seconds."""
     squares: float = 0.0
-    """The sum of theirs."""
+    """Sum of their squares."""
 
     @property
     def complete(self) -> bool:
@@ -45,27 +45,27 @@ class Ping:
 
     @property
     def late(self) -> bool:
-        """Whether time is up at the moment when the next would be sent."""
+        """Whether the deadline is over when the next request would be sent."""
         return 0 < self.deadline <= self.sent * self.interval
 
     @property
     def pause(self) -> float:
-        """Until the next is sent, or time is up."""
-        left = self.deadline - (self.sent - 1) * self.interval
-        return min(self.interval, left) if self.deadline else self.interval
+        """Seconds until the next request or the deadline."""
+        remaining = self.deadline - (self.sent - 1) * self.interval
+        return min(self.interval, remaining) if self.deadline else self.interval
 
     @property
     def code(self) -> int:
-        """With a deadline everything that was asked for has to come back in time."""
+        """Exit code; with a deadline, all requested replies must arrive in time."""
         return 0 if self.received and not (self.deadline and self.received < self.count) else 1
 
     def after(self, packet: Packet) -> Ping:
-        """One more is sent, and maybe answered."""
-        sent = replace(self, sent=self.sent + 1)
+        """The ping after one more request and its reply, if any."""
+        result = replace(self, sent=self.sent + 1)
         if not packet.reached:
-            return sent
+            return result
         return replace(
-            sent,
+            result,
             received=self.received + 1,
             shortest=min(self.shortest, packet.seconds) if self.received else packet.seconds,
             longest=max(self.longest, packet.seconds),
@@ -74,18 +74,18 @@ class Ping:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """For a shelf; ten thousand nodes may ping at once, so what is as usual is left out."""
-        told = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, usual) in told.items() if value != usual}
+        """Plain data for a record table, without default values, as 10,000 nodes may ping at once."""
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, usual) in values.items() if value != usual}
 
 
-def opening(ping: Ping, bound: str) -> str:
-    """``bound`` is the interface or the address that it was told to use, as ping words it."""
+def opening_line(ping: Ping, bound: str) -> str:
+    """The first line; ``bound`` is ping's text about the interface or address given by the user."""
     return f"PING {ping.name} ({ping.address}) {bound}{ping.size}({ping.size + HEADERS}) bytes of data.\n"
 
 
-def told(ping: Ping, packet: Packet) -> str:
-    """The line for what was sent last."""
+def reply_line(ping: Ping, packet: Packet) -> str:
+    """The line about the last request."""
     if ping.quiet:
         return ""
     if not packet.reached:
@@ -95,17 +95,17 @@ def told(ping: Ping, packet: Packet) -> str:
     return f"{ping.size + ICMP} bytes from {who}: icmp_seq={ping.sent} ttl=64{took}\n"
 
 
-def closing(done: Ping) -> str:
+def statistics_lines(ping: Ping) -> str:
     """The statistics at the end."""
-    missed = done.sent - done.received
-    lost = 100 * missed / done.sent if done.sent else 0
-    total = round(max(done.sent - 1, 0) * done.interval * 1000)
-    errors = f"+{missed} errors, " if missed else ""
-    text = f"\n--- {done.name} ping statistics ---\n{done.sent} packets transmitted, {done.received} received, "
-    text += f"{errors}{lost:.6g}% packet loss, time {total}ms\n"
-    if done.received and done.size >= STAMP:
-        mean = done.total / done.received
-        spread = math.sqrt(max(done.squares / done.received - mean * mean, 0.0))
-        times = (done.shortest, mean, done.longest, spread)
+    unanswered = ping.sent - ping.received
+    loss_percent = 100 * unanswered / ping.sent if ping.sent else 0
+    total = round(max(ping.sent - 1, 0) * ping.interval * 1000)
+    errors = f"+{unanswered} errors, " if unanswered else ""
+    text = f"\n--- {ping.name} ping statistics ---\n{ping.sent} packets transmitted, {ping.received} received, "
+    text += f"{errors}{loss_percent:.6g}% packet loss, time {total}ms\n"
+    if ping.received and ping.size >= STAMP:
+        mean = ping.total / ping.received
+        spread = math.sqrt(max(ping.squares / ping.received - mean * mean, 0.0))
+        times = (ping.shortest, mean, ping.longest, spread)
         text += "rtt min/avg/max/mdev = " + "/".join(f"{1000 * one:.3f}" for one in times) + " ms\n"
     return text

@@ -1,4 +1,4 @@
-"""A shell on a node: the commands of a line, one after the other, and what comes of them."""
+"""The shell on a node: runs the commands of a line, one after the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from csm_emulator.shell.syntax import parse
 
 NAME = "-bash"
 Step = tuple[str, str]
-"""What joins a pipeline to the one before it (``;``, ``&&``, ``||``), and its text."""
+"""The operator before a pipeline (``;``, ``&&``, ``||``), and the pipeline's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +28,22 @@ class Outcome:
     text: str = ""
     code: int = 0
     errors: str = ""
-    """What no pipe takes."""
+    """Standard error."""
     ping: Ping | None = None
-    """Goes on for a while."""
+    """A ping to continue at the console."""
     logs_out: bool = False
     power: str = ""
-    """A reset of the node, in Redfish's words."""
+    """A reset of the node, by its Redfish name."""
 
     @property
     def takes_over(self) -> bool:
-        """Whether it is more than a text: the console goes on with it when the line is done so far."""
+        """Whether the console has to continue: with a ping, a logout or a reset."""
         return bool(self.ping or self.logs_out or self.power)
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What a command knows."""
+    """The context of a command: node, user and time."""
 
     machine: Machine
     node: Description
@@ -60,7 +60,7 @@ def refuse(text: str, code: int) -> Outcome:
     return Outcome(code=code, errors=f"{text}\n")
 
 
-class _TakenOver(Exception):
+class _ConsoleTakenOver(Exception):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
         self.outcome = outcome
@@ -72,19 +72,19 @@ def read_line(line: str) -> list[Step]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What became of a line: its text has the errors in it."""
+class LineResult:
+    """The result of a line; its text includes standard error."""
 
     text: str
     outcome: Outcome
-    rest: Sequence[Step] = ()
-    """What is to be done after the outcome."""
+    remaining_steps: Sequence[Step] = ()
+    """Steps to run after the outcome."""
 
 
 def run(
     terminal: Terminal, steps: Sequence[Step], variables: Variables, files: Files, commands: Mapping[str, Command]
-) -> Line:
-    """Until the end, or until something that takes time. ``variables`` are changed."""
+) -> LineResult:
+    """Runs steps until the end, or until one that takes time; changes ``variables``."""
     texts: list[str] = []
 
     async def show(text: str) -> None:
@@ -100,28 +100,28 @@ def run(
         tested = number + 1 < len(steps) and steps[number + 1][0] in ("&&", "||")
         try:
             _at_once(shell.run(parse(source), Streams(Input(), output, output), budget, tested=tested))
-        except _TakenOver as taken:
+        except _ConsoleTakenOver as taken:
             texts.append(taken.outcome.text + taken.outcome.errors)
-            return Line("".join(texts), taken.outcome, steps[number + 1 :])
+            return LineResult("".join(texts), taken.outcome, steps[number + 1 :])
         except ScriptAborted as problem:
-            return Line("".join(texts), Outcome(code=problem.code))
+            return LineResult("".join(texts), Outcome(code=problem.code))
         except Exit:
-            return Line("".join(texts), Outcome(logs_out=True))
+            return LineResult("".join(texts), Outcome(logs_out=True))
         if variables.code == KILLED:
             break
-    return Line("".join(texts), Outcome(code=variables.code))
+    return LineResult("".join(texts), Outcome(code=variables.code))
 
 
 def _program(command: Command, terminal: Terminal) -> Program:
     async def program(process: Process) -> int:
         outcome = command(terminal, process.argv[1:])
         if outcome.takes_over and process.foreground:
-            raise _TakenOver(outcome)
+            raise _ConsoleTakenOver(outcome)
         if outcome.logs_out:
             return await STANDARD["exit"](process)
         if outcome.takes_over:
-            told = "stands alone on its line at this console, not in a pipe, a loop or with a redirection"
-            return await process.complain(told, MISUSED)
+            message = "must be alone on its line at this console, not in a pipe, a loop or with a redirection"
+            return await process.complain(message, MISUSED)
         await process.out.write(outcome.text)
         await process.err.write(outcome.errors)
         return outcome.code
@@ -130,7 +130,7 @@ def _program(command: Command, terminal: Terminal) -> Program:
 
 
 def _at_once(running: Coroutine[Any, Any, int]) -> int:
-    """The result of what waits for nothing: a console gives its commands no input, and takes all that they write."""
+    """Runs a coroutine that never waits, since a console's commands have no input and their output no limit."""
     try:
         running.send(None)
     except StopIteration as end:

@@ -1,7 +1,7 @@
-"""Who is logged in at each console, and what they are typing: a login prompt, then a shell.
+"""The terminal at each console: a login prompt, then a shell, with the line being typed.
 
-A console goes on without anybody at it, as with conman: whoever leaves stays logged in, and what runs runs on. A ping
-is cut short then, as nobody is left to interrupt one without an end.
+As with conman, a session continues without a viewer: a user stays logged in, and commands go on. Only a ping ends early
+then, since no viewer could interrupt it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from csm_emulator.nodes.commands.services import systemctl
 from csm_emulator.nodes.consoles import Consoles
 from csm_emulator.nodes.description import describe
 from csm_emulator.nodes.packet_routes import send
-from csm_emulator.nodes.ping_run import Ping, closing, told
-from csm_emulator.nodes.shell import NAME, Command, Line, Step, Terminal, read_line, run
+from csm_emulator.nodes.ping_run import Ping, reply_line, statistics_lines
+from csm_emulator.nodes.shell import NAME, Command, LineResult, Step, Terminal, read_line, run
 from csm_emulator.nodes.uptimes import Uptimes
 from csm_emulator.shell.expansion import Variables
 from csm_emulator.shell.process import MISUSED
 from csm_emulator.shell.syntax import SyntaxProblem
 
 LONGEST_LINE = 4096
-"""As a terminal's canonical mode."""
+"""Characters, as in a terminal's canonical mode."""
 MOST_PINGS, UNWATCHED = 100_000, 100
-"""Echo requests of one ping, whatever it was asked for: a day of them, and when nobody is at its console."""
+"""The most echo requests of one ping: about a day's, and those without a viewer."""
 _LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
 _HOME = "/root"
-_FRESH: dict[str, Any] = {
+_NEW_TERMINAL: dict[str, Any] = {
     "mode": _LOGIN,
     "user": "",
     "line": "",
@@ -49,7 +49,7 @@ _FRESH: dict[str, Any] = {
     "options": [],
 }
 MOST_KEPT = 8192
-"""Characters of variables and of positional parameters that a console keeps from line to line."""
+"""Characters of variables and positional parameters that are kept from line to line."""
 _INTERRUPT, _END, _ERASE, _KILL = "\x03", "\x04", ("\x7f", "\b"), "\x15"
 _STROKES = re.compile("[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
 
@@ -78,43 +78,43 @@ COMMANDS: dict[str, Command] = {
 
 
 class Terminals:
-    """One for each node: whoever is at its console types into the same one, and all see it."""
+    """One terminal per node, which all viewers of its console share."""
 
-    def __init__(self, machine: Machine, means: MachineContext, consoles: Consoles, password: str) -> None:
+    def __init__(self, machine: Machine, context: MachineContext, consoles: Consoles, password: str) -> None:
         self._machine = machine
-        self._means = means
+        self._context = context
         self._consoles = consoles
         self._password = password
-        self._uptimes = Uptimes(machine, means)
-        self._table = means.tables.open("nodes.terminals")
-        self._seats: Counter[str] = Counter()
-        """How many are at each console, and could interrupt what runs there."""
-        means.scheduler.answer("terminal.pings", self._next_ping)
-        machine.watch(self._saw)
+        self._uptimes = Uptimes(machine, context)
+        self._table = context.tables.open("nodes.terminals")
+        self._viewer_counts: Counter[str] = Counter()
+        """Viewers of each console, who could interrupt a command."""
+        context.scheduler.register("terminal.pings", self._next_ping)
+        machine.watch(self._on_event)
 
-    def _saw(self, event: Event) -> None:
-        """Whoever was logged in is not any more."""
+    def _on_event(self, event: Event) -> None:
+        """A change of the boot stage ends the session."""
         if event.kind == "stage":
             self._table.pop(event.xname, None)
             if event.value == UP:
-                self._consoles.write(event.xname, self._prompt(event.xname, _FRESH))
+                self._consoles.write(event.xname, self._prompt(event.xname, _NEW_TERMINAL))
 
     def join(self, node: str) -> None:
-        """Somebody sits down at the console."""
-        self._seats[node] += 1
+        """A viewer opens the console."""
+        self._viewer_counts[node] += 1
 
     def leave(self, node: str) -> None:
-        self._seats[node] -= 1
+        self._viewer_counts[node] -= 1
 
     def type(self, node: str, text: str) -> None:
-        """Keys, as they come; a node that is not up hears nothing."""
+        """Typed keys; ignored unless the node is up."""
         for keys in _STROKES.findall(text.replace("\r\n", "\r")):
             if self._machine.boot.stage(node) != UP:
                 return
-            self._take(node, self._table.get(node, _FRESH), keys)
+            self._take(node, self._table.get(node, _NEW_TERMINAL), keys)
 
     def _take(self, node: str, state: dict[str, Any], key: str) -> None:
-        """A key that does something, or several that are only written down."""
+        """Handles one control key, or several keys that are appended to the line."""
         if key == _INTERRUPT:
             self._interrupt(node, state)
         elif state["mode"] == _BUSY:
@@ -129,25 +129,25 @@ class Terminals:
         elif key == _KILL:
             self._erase(node, state, len(state["line"]))
         else:
-            self._write_down(node, state, key)
+            self._append_to_line(node, state, key)
 
-    def _write_down(self, node: str, state: dict[str, Any], keys: str) -> None:
+    def _append_to_line(self, node: str, state: dict[str, Any], keys: str) -> None:
         room = LONGEST_LINE - len(state["line"])
-        taken = "".join(key for key in keys[:room] if key.isprintable())
-        if taken:
-            self._table[node] = {**state, "line": state["line"] + taken}
+        text = "".join(key for key in keys[:room] if key.isprintable())
+        if text:
+            self._table[node] = {**state, "line": state["line"] + text}
             if state["mode"] != _PASSWORD:
-                self._echo(node, taken)
+                self._echo(node, text)
 
     def _erase(self, node: str, state: dict[str, Any], count: int) -> None:
-        gone = min(count, len(state["line"]))
-        if gone:
-            self._table[node] = {**state, "line": state["line"][:-gone]}
+        erased = min(count, len(state["line"]))
+        if erased:
+            self._table[node] = {**state, "line": state["line"][:-erased]}
             if state["mode"] != _PASSWORD:
-                self._echo(node, "\b \b" * gone)
+                self._echo(node, "\b \b" * erased)
 
     def _interrupt(self, node: str, state: dict[str, Any]) -> None:
-        """A ping says what it has counted, and what follows it is done, by its result."""
+        """Ctrl-C; an interrupted ping prints its statistics, and the line continues with its exit code."""
         if state["mode"] == _BUSY and state["ping"]:
             self._echo(node, "^C")
             self._end_ping(node, state, Ping(**state["ping"]))
@@ -166,15 +166,15 @@ class Terminals:
 
     def _log_in(self, node: str, state: dict[str, Any], password: str) -> None:
         if state["user"] == "root" and password == self._password:
-            self._means.log.add("console-login", node, "console", user="root")
+            self._context.log.add("console-login", node, "console", user="root")
             self._show_prompt(node, {**state, "mode": _SHELL})
         else:
             self._echo(node, "\r\nLogin incorrect\r\n")
-            self._show_prompt(node, dict(_FRESH))
+            self._show_prompt(node, dict(_NEW_TERMINAL))
 
     def _log_out(self, node: str, state: dict[str, Any], text: str) -> None:
         self._echo(node, text + "\r\n")
-        self._show_prompt(node, {**_FRESH, "number": state["number"]})
+        self._show_prompt(node, {**_NEW_TERMINAL, "number": state["number"]})
 
     def _run(self, node: str, state: dict[str, Any], line: str) -> None:
         try:
@@ -186,7 +186,7 @@ class Terminals:
             self._do(node, state, steps)
 
     def _do(self, node: str, state: dict[str, Any], steps: Sequence[Step]) -> None:
-        now, booted = self._means.clock.now(), self._uptimes.booted(node)
+        now, booted = self._context.clock.now(), self._uptimes.booted(node)
         terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted)
         arguments, options = state.get("arguments", ()), state.get("options", ())
         variables = Variables(
@@ -195,23 +195,25 @@ class Terminals:
         line = run(terminal, steps, variables, system.files(terminal), COMMANDS)
         if line.text:
             self._echo(node, line.text.replace("\n", "\r\n"))
-        self._after(node, {**state, **_kept(variables), "mode": _SHELL, "code": line.outcome.code, "rest": []}, line)
+        self._after(
+            node, {**state, **_saved_variables(variables), "mode": _SHELL, "code": line.outcome.code, "rest": []}, line
+        )
 
-    def _after(self, node: str, state: dict[str, Any], line: Line) -> None:
+    def _after(self, node: str, state: dict[str, Any], line: LineResult) -> None:
         outcome = line.outcome
         if outcome.logs_out:
             self._log_out(node, state, "")
         elif outcome.ping:
-            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(line.rest)}
+            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(line.remaining_steps)}
             self._table[node] = {**state, "ping": outcome.ping.as_data()}
             self._next_ping(node, state["number"])
         elif outcome.power:
-            self._machine.power.by_itself(node, outcome.power, "console")
+            self._machine.power.reset_from_system(node, outcome.power, "console")
         else:
             self._show_prompt(node, state)
 
     def _next_ping(self, node: str, number: int) -> None:
-        """One echo request, or what the line says behind a ping that is over; the next is due after the interval."""
+        """Sends one echo request and schedules the next, or runs the steps after a ping that has ended."""
         state = self._table.get(node)
         if state is None or state["mode"] != _BUSY or state["number"] != number:
             return
@@ -219,7 +221,7 @@ class Terminals:
             self._do(node, state, state["rest"])
             return
         ping = Ping(**state["ping"])
-        if ping.late or ping.sent >= (MOST_PINGS if self._seats[node] else UNWATCHED):
+        if ping.late or ping.sent >= (MOST_PINGS if self._viewer_counts[node] else UNWATCHED):
             self._end_ping(node, state, ping)
             return
         ping = self._send(node, ping)
@@ -227,24 +229,24 @@ class Terminals:
             self._end_ping(node, state, ping)
             return
         self._table[node] = {**state, "ping": ping.as_data()}
-        self._means.scheduler.after(ping.pause, "terminal.pings", node, number)
+        self._context.scheduler.after(ping.pause, "terminal.pings", node, number)
 
     def _send(self, node: str, ping: Ping) -> Ping:
         links = describe(self._machine, node).interfaces
         packet = send(self._machine, node, links, ping.address, ping.via, ping.sent)
-        sent = ping.after(packet)
-        self._echo(node, told(sent, packet).replace("\n", "\r\n"))
-        return sent
+        after_packet = ping.after(packet)
+        self._echo(node, reply_line(after_packet, packet).replace("\n", "\r\n"))
+        return after_packet
 
     def _end_ping(self, node: str, state: dict[str, Any], ping: Ping) -> None:
-        """What follows is a matter of its own: a line of many pings is not one call within another."""
-        self._echo(node, closing(ping).replace("\n", "\r\n"))
-        after = {**state, "ping": None, "code": ping.code}
+        """Ends a ping; the following steps are scheduled, so that a line of many pings does not recurse."""
+        self._echo(node, statistics_lines(ping).replace("\n", "\r\n"))
+        next_state = {**state, "ping": None, "code": ping.code}
         if state["rest"]:
-            self._table[node] = after
-            self._means.scheduler.after(0.0, "terminal.pings", node, state["number"])
+            self._table[node] = next_state
+            self._context.scheduler.after(0.0, "terminal.pings", node, state["number"])
         else:
-            self._show_prompt(node, {**after, "mode": _SHELL})
+            self._show_prompt(node, {**next_state, "mode": _SHELL})
 
     def _show_prompt(self, node: str, state: dict[str, Any]) -> None:
         self._table[node] = state
@@ -259,9 +261,9 @@ class Terminals:
         self._consoles.write(node, text)
 
 
-def _kept(variables: Variables) -> dict[str, Any]:
-    """What the next line knows of this one: the variables that there is room for, in the order in which they came."""
-    kept: dict[str, str] = {}
+def _saved_variables(variables: Variables) -> dict[str, Any]:
+    """The shell's state for the next line, with as many variables, in order, as there is room for."""
+    saved: dict[str, str] = {}
     size = sum(1 + len(argument) for argument in variables.arguments)
     arguments = variables.arguments if size <= MOST_KEPT else []
     room = MOST_KEPT - (size if arguments else 0)
@@ -269,6 +271,6 @@ def _kept(variables: Variables) -> dict[str, Any]:
         room -= len(name) + len(value)
         if room < 0:
             break
-        kept[name] = value
+        saved[name] = value
     options = sorted(variables.options)
-    return {"variables": kept, "folder": variables.folder, "arguments": arguments, "options": options}
+    return {"variables": saved, "folder": variables.folder, "arguments": arguments, "options": options}

@@ -8,25 +8,25 @@ from csm_emulator.machine.machine import Machine
 
 DAY = 86_400.0
 EARLIER = (2 * DAY, 40 * DAY)
-"""Nodes that are up from the start were booted so long before the machine's beginning."""
+"""Seconds before the start of the machine at which nodes that are up from the start were booted."""
 _BEGINNING = "machine"
 
 
 class Uptimes:
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
-        self._means = means
-        self._table = means.tables.open("nodes.uptimes")
-        """By node; and when the machine began, which the clock forgets."""
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
+        self._context = context
+        self._table = context.tables.open("nodes.uptimes")
+        """The moment of the last boot by node, and the start of the machine."""
         if _BEGINNING not in self._table:
-            self._table[_BEGINNING] = means.clock.now()
-        machine.watch(self._saw)
+            self._table[_BEGINNING] = context.clock.now()
+        machine.watch(self._on_event)
 
-    def _saw(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind == "stage" and event.value == KERNEL:
-            self._table[event.xname] = self._means.clock.now()
+            self._table[event.xname] = self._context.clock.now()
 
     def booted(self, node: str) -> float:
-        known = self._table.get(node)
-        if known is None:
-            return float(self._table[_BEGINNING]) - self._means.chance(EARLIER, "uptime", node)
-        return float(known)
+        moment = self._table.get(node)
+        if moment is None:
+            return float(self._table[_BEGINNING]) - self._context.chance(EARLIER, "uptime", node)
+        return float(moment)

@@ -1,1 +1,1 @@
-"""What a site has on its first day: secrets, images, repositories. All of it follows from the machine and its seed."""
+"""The initial data of a site: secrets, images, repositories. All of it follows from the machine and its seed."""

@@ -1,4 +1,4 @@
-"""The buckets of a site's S3, and how others name what lies in them."""
+"""The buckets of a site's S3, and links to their objects."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BUCKETS = (
     "velero",
     "wlm",
 )
-"""As CSM's storage role makes them."""
+"""As created by CSM's storage role."""
 
 
 def etag(data: bytes) -> str:
-    """Without quotes, as IMS and BOS carry it."""
+    """The etag without quotes, as in IMS and BOS."""
     return md5(data, usedforsecurity=False).hexdigest()
 
 

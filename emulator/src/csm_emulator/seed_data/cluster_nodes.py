@@ -11,7 +11,7 @@ _OUTSIDE = "Storage"
 
 
 def places(topology: Topology) -> Iterator[NodePlace]:
-    """Storage nodes are not in the cluster."""
+    """The management nodes in the cluster; storage nodes are not."""
     for place in topology.places.values():
         if place.role == "Management" and place.sub_role != _OUTSIDE:
             yield place
@@ -22,12 +22,12 @@ def name_of(place: NodePlace) -> str:
 
 
 def workers(topology: Topology) -> list[str]:
-    """Where pods run: on workers, or on what there is."""
-    listed = list(places(topology))
-    own = [name_of(place) for place in listed if place.sub_role == "Worker"]
-    return own or [name_of(place) for place in listed]
+    """Names of the nodes on which pods run: the workers, or all nodes if there are none."""
+    nodes = list(places(topology))
+    own = [name_of(place) for place in nodes if place.sub_role == "Worker"]
+    return own or [name_of(place) for place in nodes]
 
 
 def one_of(nodes: Sequence[str], random: SeededRandom, *about: object) -> str:
-    """Always the same for the same pod; empty when there are no nodes."""
+    """A node for a pod, always the same one; empty if there are no nodes."""
     return nodes[int(random.roll("node of pod", *about) * len(nodes))] if nodes else ""

@@ -1,4 +1,4 @@
-"""Git objects and their names, from content alone: the same on every machine, without git."""
+"""Git objects and their ids, computed without git; they depend only on the content."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Author:
 
 @dataclass(slots=True)
 class Objects:
-    """Kind and content by name."""
+    """Kind and content of objects, by id."""
 
-    known: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    by_name: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
     def add(self, kind: str, content: bytes) -> str:
         name = hashlib.sha1(framed(kind, content), usedforsecurity=False).hexdigest()
-        self.known[name] = (kind, content)
+        self.by_name[name] = (kind, content)
         return name
 
     def tree(self, files: Mapping[str, bytes]) -> str:
-        """Of files by path."""
+        """Adds the tree of files, given by path; returns its id."""
         entries: list[tuple[bytes, str, str]] = []
         for name in {path.split("/")[0] for path in files}:
             if name in files:
@@ -45,7 +45,7 @@ class Objects:
 
 
 def framed(kind: str, content: bytes) -> bytes:
-    """What is hashed, and what a loose object holds."""
+    """The bytes that are hashed, which are also the content of a loose object."""
     return f"{kind} {len(content)}\0".encode() + content
 
 

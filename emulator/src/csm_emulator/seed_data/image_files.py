@@ -1,4 +1,4 @@
-"""The files of an image and of a recipe: small, and with the marks by which tools know their kind."""
+"""The files of images and recipes: small, with the headers by which tools recognise them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _padded(data: bytes) -> bytes:
 
 
 def tarball(files: Mapping[str, bytes], created: int) -> bytes:
-    """Stored, not packed: the same bytes whatever zlib is there."""
+    """A tar.gz without compression, so that the bytes do not depend on the version of zlib."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name, data in files.items():
@@ -88,5 +88,5 @@ def tarball(files: Mapping[str, bytes], created: int) -> bytes:
 
 
 def _noise(about: str, size: int) -> bytes:
-    """Bytes that depend on what they are about and on nothing else."""
+    """Pseudo-random bytes that depend only on the text ``about``."""
     return hashlib.shake_256(about.encode()).digest(size)

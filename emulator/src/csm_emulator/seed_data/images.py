@@ -1,6 +1,6 @@
-"""The images and recipes of a site on its first day.
+"""The initial images and recipes of a site.
 
-What BSS's entries of the first day name is here: an image for each role and architecture that the machine has.
+There is an image for each role and architecture of the machine, which BSS's initial entries name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOTFS, KERNEL, INITRD, PARAMETERS = (
     f"{KIND}parameters.boot",
 )
 ARCHES = {"X86": "x86_64", "ARM": "aarch64"}
-"""HSM's word for an architecture, and IMS's."""
+"""HSM's name of an architecture → IMS's."""
 BUILT = 1_746_000_000
 """30 April 2025, the time of CSM 1.6.1."""
 _CSM = "csm-1.6.1"
@@ -60,7 +60,7 @@ class Artefact:
         return etag(self.data)
 
     def entry(self) -> dict[str, object]:
-        """As a manifest names it."""
+        """Its entry in a manifest."""
         return {"type": self.kind, "md5": self.md5, "link": s3_link(BOOT_IMAGES, self.key, self.md5)}
 
 
@@ -105,12 +105,12 @@ class Image:
 
     @property
     def link(self) -> dict[str, str]:
-        """As IMS's record has it."""
+        """The link in IMS's record."""
         return s3_link(BOOT_IMAGES, self.manifest_key, etag(self.manifest))
 
 
 def image_id(random: SeededRandom, role: str, arch: str) -> str:
-    """Of what nodes of this role (Compute, …) and architecture (X86 or ARM, as HSM says) boot."""
+    """The id of the image for nodes of a role (Compute, …) and architecture (X86 or ARM, as in HSM)."""
     return random.uuid("bss.image", role, arch)
 
 
@@ -123,7 +123,7 @@ def boot_image(random: SeededRandom, role: str, arch: str) -> Image:
 
 
 def images(topology: Topology, random: SeededRandom) -> tuple[Image, ...]:
-    """Nothing for a machine without nodes."""
+    """All initial images; none for a machine without nodes."""
     roles = [boot_image(random, role, arch) for role, arch in _kinds(topology)]
     bare = [
         Image(random.uuid("image.barebones", arch), _BAREBONES.format(csm=_CSM, arch=arch), arch, BUILT)
@@ -140,15 +140,15 @@ def recipes(topology: Topology, random: SeededRandom) -> tuple[Recipe, ...]:
 
 
 def _kinds(topology: Topology) -> Iterator[tuple[str, str]]:
-    """(role, architecture) of the nodes, each once, in their order: as BSS asks for them."""
-    seen: set[tuple[str, str]] = set()
+    """(role, architecture) of the nodes, without duplicates, in the order of BSS's initial entries."""
+    kinds: set[tuple[str, str]] = set()
     for part in topology.parts.values():
         if part.type != "Node":
             continue
         place = topology.places.get(part.xname)
         kind = (place.role if place else "", part.model.arch if part.model else "")
-        if kind not in seen:
-            seen.add(kind)
+        if kind not in kinds:
+            kinds.add(kind)
             yield kind
 
 

@@ -1,4 +1,4 @@
-"""A recipe: what IMS builds an image from."""
+"""Recipes, from which IMS builds images."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Recipe:
 
     @property
     def key(self) -> str:
-        """In the bucket ``ims``."""
+        """The key in the bucket ``ims``."""
         return f"recipes/{self.id}/recipe.tar.gz"
 
     @property

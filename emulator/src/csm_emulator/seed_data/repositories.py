@@ -1,4 +1,4 @@
-"""The git repositories of a site on its first day, in the organization ``cray``: Ansible for the layers of CFS.
+"""The initial git repositories of a site, in the organization ``cray``: Ansible content for the layers of CFS.
 
 A product's content is imported to a branch of its own, ``cray/<product>/<version>``, as cf-gitea-import does it, and
 to ``main``; ``integration`` has the site's own settings on top. Commit ids depend on nothing but the content.
@@ -22,7 +22,7 @@ DAY = 86_400
 IMPORTER = Author("crayvcs", "crayvcs@cray.local")
 OPERATOR = Author("Site operator", "operator@site.local")
 _SITE = "+site/"
-"""What the site changed in a product's files."""
+"""Folder with the site's changes of a product's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Product:
     version: str
     repository: str
     content: str
-    """The version of the content, which names the import branch; the product's own may be another."""
+    """The version of the content, in the name of the import branch; it may differ from the product's."""
     earlier: str = ""
-    """The content that was there before."""
+    """The previous version of the content."""
 
     @property
     def import_branch(self) -> str:
@@ -53,15 +53,15 @@ SITES_OWN = ("site-config-management",)
 
 
 @dataclass(frozen=True, slots=True)
-class Furnished:
-    """One repository: its objects by name, and where its refs point."""
+class SeedRepository:
+    """One repository: its objects by id, and its refs."""
 
     name: str
     description: str
     objects: Mapping[str, tuple[str, bytes]]
     refs: Mapping[str, str]
     protected: tuple[str, ...]
-    """Branches that nobody pushes to: those that were imported."""
+    """Protected branches: the imported ones."""
 
 
 def names() -> tuple[str, ...]:
@@ -69,8 +69,8 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def furnished(name: str) -> Furnished:
-    """Raises ``KeyError`` for a name that is not among ``names``."""
+def seed_repository(name: str) -> SeedRepository:
+    """The repository of this name; raises ``KeyError`` if it is not in ``names``."""
     product = next((product for product in PRODUCTS if product.repository == name), None)
     if product is not None:
         return _of_product(product)
@@ -80,11 +80,11 @@ def furnished(name: str) -> Furnished:
 
 
 def commit_of(name: str, branch: str) -> str:
-    """The commit that a branch is at on the first day."""
-    return furnished(name).refs[f"refs/heads/{branch}"]
+    """The initial commit of a branch."""
+    return seed_repository(name).refs[f"refs/heads/{branch}"]
 
 
-def _of_product(product: Product) -> Furnished:
+def _of_product(product: Product) -> SeedRepository:
     objects = Objects()
     files = _files(product.repository)
     ours = {path: text for path, text in files.items() if not path.startswith(_SITE)}
@@ -103,15 +103,15 @@ def _of_product(product: Product) -> Furnished:
         )
     branches = {**imported, INTEGRATION: settings, MAIN: commit}
     refs = {f"refs/heads/{branch}": at for branch, at in branches.items()} | {f"refs/tags/{product.content}": commit}
-    return Furnished(product.repository, "", objects.known, refs, tuple(imported))
+    return SeedRepository(product.repository, "", objects.by_name, refs, tuple(imported))
 
 
-def _of_site(name: str) -> Furnished:
+def _of_site(name: str) -> SeedRepository:
     objects = Objects()
     tree = objects.tree(_files(name))
     commit = objects.commit(tree, (), OPERATOR, FIRST_DAY + 31 * DAY, "What this site adds\n")
     refs = {f"refs/heads/{branch}": commit for branch in (INTEGRATION, MAIN)}
-    return Furnished(name, "The last layer of this site's configurations", objects.known, refs, ())
+    return SeedRepository(name, "The last layer of this site's configurations", objects.by_name, refs, ())
 
 
 def _files(repository: str) -> dict[str, bytes]:
@@ -120,8 +120,8 @@ def _files(repository: str) -> dict[str, bytes]:
 
 
 def _walk(folder: Traversable, above: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
+    files: list[tuple[str, bytes]] = []
     for entry in folder.iterdir():
         path = above + entry.name
-        found += _walk(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
-    return found
+        files += _walk(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
+    return files

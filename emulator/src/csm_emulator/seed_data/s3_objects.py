@@ -1,4 +1,4 @@
-"""Everything that lies in S3 on a site's first day."""
+"""The initial objects of a site's S3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from csm_emulator.state.random import SeededRandom
 
 @dataclass(frozen=True, slots=True)
 class SeedObject:
-    """What lies in a bucket on the first day."""
+    """An initial object."""
 
     data: bytes
     media: str
@@ -21,12 +21,12 @@ class SeedObject:
 
 
 def first_objects(topology: Topology, random: SeededRandom) -> Mapping[tuple[str, str], SeedObject]:
-    """By bucket and key, everything that lies in S3 on the first day."""
-    found: dict[tuple[str, str], SeedObject] = {}
+    """The initial objects by bucket and key."""
+    objects: dict[tuple[str, str], SeedObject] = {}
     for image in images(topology, random):
         for artefact in image.artefacts:
-            found[BOOT_IMAGES, artefact.key] = SeedObject(artefact.data, artefact.media, image.created)
-        found[BOOT_IMAGES, image.manifest_key] = SeedObject(image.manifest, "application/json", image.created)
+            objects[BOOT_IMAGES, artefact.key] = SeedObject(artefact.data, artefact.media, image.created)
+        objects[BOOT_IMAGES, image.manifest_key] = SeedObject(image.manifest, "application/json", image.created)
     for recipe in recipes(topology, random):
-        found[IMS, recipe.key] = SeedObject(recipe.data, "application/gzip", recipe.created)
-    return found
+        objects[IMS, recipe.key] = SeedObject(recipe.data, "application/gzip", recipe.created)
+    return objects

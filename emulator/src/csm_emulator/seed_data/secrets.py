@@ -1,4 +1,4 @@
-"""Secrets of the site, made from its seed: whoever needs one makes it again, and no service asks another for it."""
+"""Secrets of the site, derived from its seed: each user derives them again, without asking another service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEYCLOAK_ADMIN = "admin"
 
 
 def s3_keys(random: SeededRandom) -> Keys:
-    """Of the site's own services."""
+    """S3 keys of the site's own services."""
     return Keys(random.hex(20, "s3.access-key", "bss").upper(), random.hex(40, "s3.secret-key", "bss"))
 
 
@@ -28,7 +28,7 @@ def vault_root(random: SeededRandom) -> str:
 
 
 def client_secret(random: SeededRandom, client: str) -> str:
-    """Of a client of Keycloak."""
+    """The secret of a client of Keycloak."""
     return random.uuid("keycloak", "client secret", client)
 
 
@@ -37,5 +37,5 @@ def keycloak_admin_password(random: SeededRandom) -> str:
 
 
 def node_password(random: SeededRandom) -> str:
-    """Of root, on every node."""
+    """The password of root on every node."""
     return random.hex(12, "node.root-password")

@@ -1,6 +1,6 @@
-"""Credentials for an hour: what STS gives out and S3 takes.
+"""Credentials that are valid for an hour, which STS issues and S3 accepts.
 
-All that is needed to check them is the site's seed and what the caller shows, so the two services share no store.
+They are verified with the site's seed and the token alone, so the two services share no storage.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ class Session:
     keys: Keys
     token: str
     expires: float
-    """By the clocks of those who carry it."""
+    """In real time."""
 
 
 def issue(random: SeededRandom, number: int, now: float) -> Session:
-    """The site's session of this number."""
+    """The session with this number."""
     access, expires = random.hex(20, "sts.access-key", number).upper(), now + LIFE
     claims = json.dumps({"access": access, "expires": expires}).encode()
     token = base64.b64encode(_seal(random, claims) + claims).decode()
     return Session(_keys(random, access), token, expires)
 
 
-def opened(random: SeededRandom, token: str) -> Session | None:
-    """What the token says, however old it is; None when the site has not given it out."""
+def verify_token(random: SeededRandom, token: str) -> Session | None:
+    """The session of a token, even an expired one; None if this site did not issue it."""
     try:
-        said = base64.b64decode(token, validate=True)
+        data = base64.b64decode(token, validate=True)
     except (binascii.Error, ValueError):
         return None
-    seal, claims = said[:32], said[32:]
+    seal, claims = data[:32], data[32:]
     if not hmac.compare_digest(seal, _seal(random, claims)):
         return None
-    told = json.loads(claims)
-    return Session(_keys(random, told["access"]), token, told["expires"])
+    fields = json.loads(claims)
+    return Session(_keys(random, fields["access"]), token, fields["expires"])
 
 
 def _keys(random: SeededRandom, access: str) -> Keys:

@@ -1,3 +1,3 @@
-"""One folder for each service, named as the service. ``face.py`` in it has ``open_face(world) -> Face``; that is all it
-takes to be served. Faces never import one another: they ask over the mesh, as the real services do.
+"""One package for each service, named after it. Its ``routes`` module has ``create_service(context)``, which returns an
+``EmulatedService``. Services never import one another: they send requests over the mesh, as the real services do.
 """

@@ -33,7 +33,7 @@ DEEPEST = 32
 KILLED = 137
 
 
-class Exhausted(Exception):
+class BudgetExceeded(Exception):
     """The line cost too much and is ended; the text says what there was too much of."""
 
 
@@ -45,13 +45,13 @@ class Budget:
         self._output = OUTPUT
 
     def spend(self, ticks: int) -> None:
-        """Raises ``Exhausted``."""
+        """Raises ``BudgetExceeded``."""
         self._ticks -= ticks
         if self._ticks >= self._next_look:
             return
         self._next_look = self._ticks - TICKS_BETWEEN_LOOKS
         if self._ticks < 0 or thread_time() > self._end:
-            raise Exhausted("the line does more work than this shell allows")
+            raise BudgetExceeded("the line does more work than this shell allows")
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -63,21 +63,21 @@ class Budget:
             self._end += thread_time() - began
 
     def handle(self, text: str) -> str:
-        """The text, after its cost was taken; raises ``Exhausted``."""
+        """The text, after its cost was taken; raises ``BudgetExceeded``."""
         self.spend(1 + len(text) // CHARACTERS)
         return text
 
     def write(self, text: str) -> None:
-        """Raises ``Exhausted``."""
+        """Raises ``BudgetExceeded``."""
         self._output -= len(text)
         if self._output < 0:
             self._output = LAST_WORDS
-            raise Exhausted("the line writes more than this shell allows")
+            raise BudgetExceeded("the line writes more than this shell allows")
 
 
 def joined(parts: Iterable[str]) -> str:
-    """One value of them; raises ``Exhausted`` before it is made when it would be too long."""
+    """One value of them; raises ``BudgetExceeded`` before it is made when it would be too long."""
     pieces = list(parts)
     if sum(map(len, pieces)) > LONGEST_VALUE:
-        raise Exhausted(f"a word is longer than {LONGEST_VALUE} characters")
+        raise BudgetExceeded(f"a word is longer than {LONGEST_VALUE} characters")
     return "".join(pieces)

@@ -11,7 +11,7 @@ from getopt import getopt
 
 from csm_emulator.shell.expansion import cut_field
 from csm_emulator.shell.files import NO_FILE, NO_FOLDER
-from csm_emulator.shell.interpreter import NOT_FOUND, SHELLS, Exit, LoopLeft, ScriptAborted
+from csm_emulator.shell.interpreter import NOT_FOUND, SHELLS, Exit, LoopExit, ScriptAborted
 from csm_emulator.shell.options import NAMES, change_options
 from csm_emulator.shell.process import MISUSED, Process, Program, UsageProblem
 
@@ -76,7 +76,7 @@ async def printf(process: Process) -> int:
 def _formatted(form: str, arguments: list[str]) -> tuple[str, list[str], bool]:
     head, *parts = form.split("%")
     result, used = [head], False
-    rest = list(arguments)
+    remaining = list(arguments)
     place = iter(range(len(parts)))
     for number in place:
         part = parts[number]
@@ -84,11 +84,11 @@ def _formatted(form: str, arguments: list[str]) -> tuple[str, list[str], bool]:
             result.append("%" + parts[next(place)])
         elif part[:1] in ("s", "d", "i", "b"):
             used = True
-            value = rest.pop(0) if rest else ""
+            value = remaining.pop(0) if remaining else ""
             result.append(_conversion(part[0], value) + part[1:])
         else:
             raise UsageProblem(f"`%{part[:1]}': this shell's printf has %s, %d and %%")
-    return "".join(result), rest, used
+    return "".join(result), remaining, used
 
 
 def _conversion(letter: str, value: str) -> str:
@@ -161,8 +161,8 @@ async def set_options(process: Process) -> int:
     if words in (["-o"], ["+o"]):
         states = {name: name in variables.options for name in NAMES}
         form = "{:<15}\t{}\n" if words == ["-o"] else "set {1}o {0}\n"
-        shown = ("off", "on") if words == ["-o"] else ("+", "-")
-        await process.out.write("".join(form.format(name, shown[state]) for name, state in states.items()))
+        state_texts = ("off", "on") if words == ["-o"] else ("+", "-")
+        await process.out.write("".join(form.format(name, state_texts[state]) for name, state in states.items()))
         return 0
     variables.options, _, arguments = change_options(variables.options, words)
     if arguments[:1] in (["-"], ["+"]):
@@ -187,7 +187,7 @@ async def leave_loop(process: Process) -> int:
     if _number(process) > 1:
         await process.complain("this shell leaves one loop, not several", MISUSED)
         raise ScriptAborted(MISUSED)
-    raise LoopLeft(goes_on=process.name == "continue")
+    raise LoopExit(goes_on=process.name == "continue")
 
 
 async def shift(process: Process) -> int:
@@ -212,26 +212,26 @@ async def read(process: Process) -> int:
     if "\\" in line and not options:
         raise UsageProblem("a backslash is more than this shell's read can do without -r")
     separators = process.variables.separators
-    rest = line.removesuffix("\n").strip("".join(sign for sign in _SPACES if sign in separators))
+    remaining = line.removesuffix("\n").strip("".join(sign for sign in _SPACES if sign in separators))
     for name in names[:-1]:
-        process.variables.values[name], rest = cut_field(rest, separators)
+        process.variables.values[name], remaining = cut_field(remaining, separators)
     # A separator at the end belongs to the last field when there is no other.
-    last, left = cut_field(rest, separators)
-    process.variables.values[names[-1] if names else "REPLY"] = rest if left else last
+    last, remainder = cut_field(remaining, separators)
+    process.variables.values[names[-1] if names else "REPLY"] = remaining if remainder else last
     return int(not line.endswith("\n"))
 
 
 async def find_command(process: Process) -> int:
     """``which``, ``type`` and ``command -v``."""
     names = [word for word in process.argv[1:] if not word.startswith("-")]
-    found = [(name, _place(process, name)) for name in names if name in process.commands or name in SHELLS]
+    locations = [(name, _place(process, name)) for name in names if name in process.commands or name in SHELLS]
     if process.name == "type":
-        lines = [f"{name} is {'a shell builtin' if place == name else place}" for name, place in found]
+        lines = [f"{name} is {'a shell builtin' if place == name else place}" for name, place in locations]
     else:
-        lines = [place for name, place in found if place]
+        lines = [place for name, place in locations if place]
     await process.out.write("".join(f"{line}\n" for line in lines))
     for name in names if process.name == "type" else ():
-        if name not in dict(found):
+        if name not in dict(locations):
             await process.complain(f"{name}: not found")
     return int(len(lines) < len(names)) * (1 if process.name == "which" else NOT_FOUND)
 
@@ -296,15 +296,15 @@ def _holds_of_one(process: Process, word: str, value: str) -> bool:
     return _FILE_TESTS[word](process, process.variables.path(value))
 
 
-def _holds_of_two(one: str, word: str, other: str) -> bool:
+def _holds_of_two(first: str, word: str, second: str) -> bool:
     if word in ("=", "==", "!="):
-        return (one == other) == (word != "!=")
+        return (first == second) == (word != "!=")
     if word not in _NUMBER_TESTS:
         raise UsageProblem(f"{word}: binary operator expected")
-    for text in (one, other):
+    for text in (first, second):
         if not text.removeprefix("-").isdecimal() or len(text) > 20:
             raise UsageProblem(f"{text}: integer expression expected")
-    return _NUMBER_TESTS[word](int(one), int(other))
+    return _NUMBER_TESTS[word](int(first), int(second))
 
 
 def date_text(now: float, words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from csm_emulator.shell.budget import LONGEST_ARGUMENTS, MOST_WORDS, Budget, Exhausted, joined
+from csm_emulator.shell.budget import LONGEST_ARGUMENTS, MOST_WORDS, Budget, BudgetExceeded, joined
 from csm_emulator.shell.files import Files
 from csm_emulator.shell.syntax import part_end
 
@@ -54,8 +54,8 @@ class Variables:
             letters = "".join(letter for letter, option in LETTERS.items() if option in self.options)
             return {"#": str(len(self.arguments)), "$": "1"}.get(name, letters)
         if name.isdecimal():
-            listed = [self.name, *self.arguments]
-            return listed[int(name)] if len(name) < 4 and int(name) < len(listed) else None
+            parameters = [self.name, *self.arguments]
+            return parameters[int(name)] if len(name) < 4 and int(name) < len(parameters) else None
         return self.values.get(name)
 
     @property
@@ -94,18 +94,18 @@ class Expansion:
 
     async def words(self, raw: tuple[str, ...]) -> list[str]:
         """With fields split and patterns replaced by names of files."""
-        found: list[str] = []
+        result: list[str] = []
         size = 0
         for word in raw:
             for pieces in await self._fields(word):
                 names = self._names(pieces)
                 size += sum(map(len, names))
-                found += names
-                if len(found) > MOST_WORDS:
-                    raise Exhausted(f"a command has more than {MOST_WORDS} words")
+                result += names
+                if len(result) > MOST_WORDS:
+                    raise BudgetExceeded(f"a command has more than {MOST_WORDS} words")
                 if size > LONGEST_ARGUMENTS:
-                    raise Exhausted(f"the words of a command are longer than {LONGEST_ARGUMENTS} characters")
-        return found
+                    raise BudgetExceeded(f"the words of a command are longer than {LONGEST_ARGUMENTS} characters")
+        return result
 
     async def text(self, raw: str) -> str:
         """As one value: of an assignment, or of a file's name."""
@@ -154,9 +154,9 @@ class Expansion:
 
     async def _parts(self, raw: str) -> list[tuple[str, bool, bool]]:
         """Text, whether it was quoted, whether it came out of an expansion."""
-        found: list[tuple[str, bool, bool]] = []
+        parts: list[tuple[str, bool, bool]] = []
         if raw == "~" or raw.startswith("~/"):
-            found.append((self._variables.get("HOME") or "/", True, True))
+            parts.append((self._variables.get("HOME") or "/", True, True))
             raw = raw[1:]
         place = 0
         self._budget.spend(len(raw))
@@ -164,21 +164,21 @@ class Expansion:
             sign = raw[place]
             end = part_end(raw, place) if sign in "'\"\\`" else place + 1
             if sign == "'":
-                found.append((raw[place + 1 : end - 1], True, False))
+                parts.append((raw[place + 1 : end - 1], True, False))
             elif sign == "\\":
-                found.append((raw[place + 1 : end].replace("\n", ""), True, False))
+                parts.append((raw[place + 1 : end].replace("\n", ""), True, False))
             elif sign == '"':
-                found.append((await self._in_quotes(raw[place + 1 : end - 1]), True, False))
+                parts.append((await self._in_quotes(raw[place + 1 : end - 1]), True, False))
             elif raw.startswith("$'", place):
                 raise BadSubstitution("$'…' is more than this shell can do")
             elif sign in "$`":
                 text, end = await self._dollar(raw, place)
                 self._budget.handle(text)
-                found.append((text, False, True))
+                parts.append((text, False, True))
             else:
-                found.append((sign, False, False))
+                parts.append((sign, False, False))
             place = end
-        return found
+        return parts
 
     async def _in_quotes(self, raw: str) -> str:
         parts: list[str] = []
@@ -220,7 +220,7 @@ class Expansion:
         match = _BRACED.fullmatch(inner)
         if match is None or (match[1] and match[3]):
             raise BadSubstitution(f"${{{inner}}}: bad substitution")
-        count, name, mark, rest = match.groups()
+        count, name, mark, operand = match.groups()
         value = self._variables.get(name)
         if count:
             return str(len(self._variables.value(name)))
@@ -229,18 +229,18 @@ class Expansion:
         if mark[0] in "%#":
             value = self._variables.value(name)
             self._budget.spend(4 * len(value))
-            pieces = await self._parts(rest)
+            pieces = await self._parts(operand)
             pattern = self._value(_as_pattern(text) if quoted else text for text, quoted, _ in pieces)
             return _trimmed(value, mark, pattern)
         missing = value is None or (mark[0] == ":" and not value)
         if mark[-1] == "+":
-            return "" if missing else await self.text(rest)
+            return "" if missing else await self.text(operand)
         if not missing:
             return value or ""
-        chosen = await self.text(rest)
+        default = await self.text(operand)
         if mark[-1] == "=":
-            self._variables.values[name] = chosen
-        return chosen
+            self._variables.values[name] = default
+        return default
 
     async def _sum(self, raw: str) -> str:
         text = (await self.text(raw)).strip()
@@ -269,9 +269,9 @@ def _split(text: str, separators: str) -> list[tuple[str, bool]]:
 def _separation(separators: str) -> re.Pattern[str]:
     """One sign that is no space with spaces around it, or spaces alone."""
     spaces = "".join(sign for sign in separators if sign in " \t\n")
-    others = "".join(sign for sign in separators if sign not in " \t\n")
+    non_spaces = "".join(sign for sign in separators if sign not in " \t\n")
     around = f"[{spaces}]*" if spaces else ""
-    ways = [f"{around}[{re.escape(others)}]{around}"] if others else []
+    ways = [f"{around}[{re.escape(non_spaces)}]{around}"] if non_spaces else []
     return re.compile("|".join([*ways, f"[{spaces}]+"] if spaces else ways) or "(?!)")
 
 
@@ -287,9 +287,9 @@ def _trimmed(value: str, mark: str, pattern: str) -> str:
     if (mark[0] == "#") == (len(mark) == 2):
         cuts = range(len(value), -1, -1)
     for cut in cuts:
-        part, rest = (value[:cut], value[cut:]) if mark[0] == "#" else (value[cut:], value[:cut])
+        part, remainder = (value[:cut], value[cut:]) if mark[0] == "#" else (value[cut:], value[:cut])
         if fnmatchcase(part, pattern):
-            return rest
+            return remainder
     return value
 
 
@@ -335,11 +335,11 @@ def _applied(operation: ast.AST, *numbers: int) -> int:
     return _wrapped(int(_OPERATIONS[type(operation)](*numbers)))  # type: ignore[call-overload]
 
 
-def _divided(one: int, other: int) -> tuple[int, int]:
+def _divided(dividend: int, divisor: int) -> tuple[int, int]:
     """Towards zero, as in C."""
-    whole = abs(one) // abs(other)
-    whole = -whole if (one < 0) != (other < 0) else whole
-    return whole, one - whole * other
+    whole = abs(dividend) // abs(divisor)
+    whole = -whole if (dividend < 0) != (divisor < 0) else whole
+    return whole, dividend - whole * divisor
 
 
 def _wrapped(number: int) -> int:

@@ -35,21 +35,21 @@ async def listing(process: Process) -> int:
     flags = {name[1] for name, _ in options}
     code = 0
     files: list[str] = []
-    shown: list[tuple[str, list[str]]] = []
+    listings: list[tuple[str, list[str]]] = []
     for path in sorted(paths or ["."]):
         process.budget.spend(PATH)
         whole = process.variables.path(path)
         if process.files.is_folder(whole) and "d" not in flags:
-            shown.append((path, _names(process, whole, flags)))
+            listings.append((path, _names(process, whole, flags)))
             if "l" in flags:
-                shown[-1][1].insert(0, f"total {4 * len(shown[-1][1])}")
+                listings[-1][1].insert(0, f"total {4 * len(listings[-1][1])}")
         elif process.files.exists(whole):
             files.append(_described(process, whole, path, flags))
         else:
             code = await process.complain(f"cannot access '{path}': {NO_FILE}", 2)
     if files:
-        shown.insert(0, ("", files))
-    for number, (path, lines) in enumerate(shown):
+        listings.insert(0, ("", files))
+    for number, (path, lines) in enumerate(listings):
         if path and len(paths) > 1:
             await process.out.write(("\n" if number else "") + f"{path}:\n")
         await process.out.write("".join(f"{line}\n" for line in lines))
@@ -134,10 +134,10 @@ async def find(process: Process) -> int:
         if not process.files.exists(whole):
             code = await process.complain(f"'{path}': {NO_FILE}")
             continue
-        for place, shown, depth in _walk(process, whole, path.rstrip("/") or "/"):
+        for place, display_path, depth in _walk(process, whole, path.rstrip("/") or "/"):
             process.budget.spend(PATH)
             if depth <= int(tests.get("-maxdepth", "99")) and _is_meant(process, place, tests):
-                await process.out.write(f"{shown}\n")
+                await process.out.write(f"{display_path}\n")
     return code
 
 
@@ -157,11 +157,11 @@ def _find_tests(words: list[str]) -> dict[str, str]:
     return tests
 
 
-def _walk(process: Process, place: str, shown: str, depth: int = 0) -> Iterator[tuple[str, str, int]]:
-    yield place, shown, depth
+def _walk(process: Process, place: str, display_path: str, depth: int = 0) -> Iterator[tuple[str, str, int]]:
+    yield place, display_path, depth
     if process.files.is_folder(place):
         for name in process.files.entries(place):
-            yield from _walk(process, posixpath.join(place, name), posixpath.join(shown, name), depth + 1)
+            yield from _walk(process, posixpath.join(place, name), posixpath.join(display_path, name), depth + 1)
 
 
 def _is_meant(process: Process, place: str, tests: dict[str, str]) -> bool:

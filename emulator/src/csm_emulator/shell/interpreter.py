@@ -19,7 +19,7 @@ from csm_emulator.shell.budget import (
     LONGEST_VARIABLES,
     MOST_VARIABLES,
     Budget,
-    Exhausted,
+    BudgetExceeded,
 )
 from csm_emulator.shell.expansion import (
     ERREXIT,
@@ -53,7 +53,7 @@ class ScriptAborted(Exit):
     """An error that ends a script; a shell that a person types into goes on with the next line."""
 
 
-class LoopLeft(Exception):
+class LoopExit(Exception):
     """``break`` and ``continue``."""
 
     def __init__(self, *, goes_on: bool) -> None:
@@ -85,10 +85,10 @@ class Shell:
         """The exit code, which is ``tested`` by what comes after; raises ``Exit`` when the shell is left."""
         try:
             self.variables.code = await _Line(self, budget).script(steps, streams, tested=tested)
-        except Exhausted as problem:
+        except BudgetExceeded as problem:
             await streams.err.write(f"{self.name}: killed: {problem}\n")
             self.variables.code = KILLED
-        except LoopLeft:
+        except LoopExit:
             self.variables.code = 0
         return self.variables.code
 
@@ -107,7 +107,7 @@ class _Line:
 
     def __init__(self, shell: Shell, budget: Budget, depth: int = 0) -> None:
         if depth > DEEPEST:
-            raise Exhausted(f"more than {DEEPEST} scripts in one another")
+            raise BudgetExceeded(f"more than {DEEPEST} scripts in one another")
         self._shell = shell
         self._variables = shell.variables
         self._budget = budget
@@ -143,11 +143,11 @@ class _Line:
         return code
 
     async def _pipeline(self, step: Step, streams: Streams, *, tested: bool) -> int:
-        *before, last = step.commands
-        if not before:
+        *preceding, last = step.commands
+        if not preceding:
             return await self.command(last, streams, tested=tested)
         stdin, codes = streams.stdin, []
-        for command in before:
+        for command in preceding:
             pipe = Pipe(self._budget)
             codes.append(await self._stage(command, replace(streams, stdin=stdin, out=pipe), tested=tested))
             stdin = Input(iter([pipe.text()]))
@@ -228,7 +228,7 @@ class _Line:
         self._variables.code = self._substituted = code
         text = pipe.text().rstrip("\n")
         if len(text) > LONGEST_VALUE:
-            raise Exhausted(f"a substitution gives more than {LONGEST_VALUE} characters")
+            raise BudgetExceeded(f"a substitution gives more than {LONGEST_VALUE} characters")
         return text
 
     def _without_braces(self, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -244,10 +244,10 @@ class _Line:
         expansion = self._expansion(streams.err)
         argv = await expansion.words(self._without_braces(command.words))
         assigned: dict[str, str] = {}
-        before: dict[str, str | None] = {}
+        previous: dict[str, str | None] = {}
         for assignment in command.assignments:
             name, _, raw = assignment.partition("=")
-            before.setdefault(name, self._variables.values.get(name))
+            previous.setdefault(name, self._variables.values.get(name))
             assigned[name] = await expansion.text(raw)
             self._assign({name: assigned[name]})
         if XTRACE in self._variables.options and (assigned or argv):
@@ -262,10 +262,10 @@ class _Line:
             foreground = not self._depth and not command.redirections
             return await self._program(argv, streams, foreground=foreground)
         finally:
-            self._restore(before)
+            self._restore(previous)
 
-    def _restore(self, before: Mapping[str, str | None]) -> None:
-        for name, value in before.items():
+    def _restore(self, previous: Mapping[str, str | None]) -> None:
+        for name, value in previous.items():
             if value is None:
                 self._variables.values.pop(name, None)
             else:
@@ -274,9 +274,9 @@ class _Line:
     def _assign(self, assigned: Mapping[str, str]) -> None:
         self._variables.values |= assigned
         if len(self._variables.values) > MOST_VARIABLES:
-            raise Exhausted(f"more than {MOST_VARIABLES} variables")
+            raise BudgetExceeded(f"more than {MOST_VARIABLES} variables")
         if sum(map(len, self._variables.values.values())) > LONGEST_VARIABLES:
-            raise Exhausted(f"variables are longer than {LONGEST_VARIABLES} characters")
+            raise BudgetExceeded(f"variables are longer than {LONGEST_VARIABLES} characters")
 
     async def _program(self, argv: list[str], streams: Streams, *, foreground: bool) -> int:
         if argv[0] == "exec":
@@ -370,7 +370,7 @@ class _Line:
             self._assign({block.name: word})
             try:
                 code = await self.script(block.parts[0], streams, tested=tested)
-            except LoopLeft as left:
+            except LoopExit as left:
                 if not left.goes_on:
                     break
         return code
@@ -380,7 +380,7 @@ class _Line:
         while bool(await self.script(block.parts[0], streams, tested=True)) == (block.kind == "until"):
             try:
                 code = await self.script(block.parts[1], streams, tested=tested)
-            except LoopLeft as left:
+            except LoopExit as left:
                 if not left.goes_on:
                     break
         return code
@@ -396,7 +396,7 @@ async def _contained(running: Awaitable[int]) -> int:
         return await running
     except Exit as left:
         return left.code
-    except LoopLeft:
+    except LoopExit:
         return 0
     except PipeBroken:
         return BROKEN_PIPE

@@ -29,15 +29,15 @@ class Invocation:
 
 def read_arguments(argv: Sequence[str]) -> Invocation:
     """Raises ``UsageProblem`` for an option that this shell does not have."""
-    options, letters, rest = change_options(set(), argv[1:], _AT_START, _LONG)
+    options, letters, operands = change_options(set(), argv[1:], _AT_START, _LONG)
     if "c" in letters:
-        if not rest:
+        if not operands:
             raise UsageProblem("-c: option requires an argument")
-        script, *rest = rest
-        return Invocation(rest[0] if rest else argv[0], script, arguments=rest[1:], options=options)
-    if "s" in letters or not rest:
-        return Invocation(argv[0], arguments=rest, options=options)
-    return Invocation(rest[0], file=rest[0], arguments=rest[1:], options=options)
+        script, *operands = operands
+        return Invocation(operands[0] if operands else argv[0], script, arguments=operands[1:], options=options)
+    if "s" in letters or not operands:
+        return Invocation(argv[0], arguments=operands, options=options)
+    return Invocation(operands[0], file=operands[0], arguments=operands[1:], options=options)
 
 
 def change_options(
@@ -47,9 +47,9 @@ def change_options(
 
     Raises ``UsageProblem``.
     """
-    changed, letters, rest = set(options), set[str](), list(words)
-    while rest and rest[0][:1] in ("-", "+") and rest[0] not in ("-", "+"):
-        word = rest.pop(0)
+    changed, letters, remaining = set(options), set[str](), list(words)
+    while remaining and remaining[0][:1] in ("-", "+") and remaining[0] not in ("-", "+"):
+        word = remaining.pop(0)
         if word == "--":
             break
         if word in long:
@@ -58,17 +58,17 @@ def change_options(
             if letter in more and word[0] == "-":
                 letters.add(letter)
                 continue
-            name = _long_name(rest) if letter == "o" else LETTERS.get(letter)
+            name = _long_name(remaining) if letter == "o" else LETTERS.get(letter)
             if name is None:
                 raise UsageProblem(f"{word if word.startswith('--') else word[0] + letter}: invalid option")
             changed = changed | {name} if word[0] == "-" else changed - {name}
-    return changed, letters, rest
+    return changed, letters, remaining
 
 
-def _long_name(rest: list[str]) -> str:
-    if not rest:
+def _long_name(remaining: list[str]) -> str:
+    if not remaining:
         raise UsageProblem("-o: option requires an argument")
-    name = rest.pop(0)
+    name = remaining.pop(0)
     if name not in NAMES:
         raise UsageProblem(f"{name}: invalid option name")
     return name

@@ -38,7 +38,7 @@ class _Place:
     """Where a match can be: it goes on by a sign that fits, or without one to the places of ``free``."""
 
     fits: Fits | None = None
-    after: int = -1
+    next_place: int = -1
     free: list[int] = field(default_factory=list)
     anchor: str = ""
     """``^`` or ``$``: the free way is open at the beginning or the end of the line only."""
@@ -69,7 +69,7 @@ class Pattern:
         self._places.append(place)
         return len(self._places) - 1
 
-    def found_in(self, line: str) -> bool:
+    def matches(self, line: str) -> bool:
         text = line.lower() if self._ignore_case else line
         if self._plain is not None:
             return self._plain in self._budget.handle(text)
@@ -87,7 +87,7 @@ class Pattern:
         if self._plain is not None:
             place = self._budget.handle(text).find(self._plain, start)
             return None if place < 0 else (place, place + len(self._plain))
-        if not self.found_in(line):
+        if not self.matches(line):
             return None
         for begin in range(start, len(text) + 1):
             end = self._match(text, begin)
@@ -115,7 +115,9 @@ class Pattern:
             self._budget.spend(10 * len(places))
             if len(self._ways) >= _MOST_KEPT:
                 self._ways.clear()
-            reached = {self._places[one].after for one in places if (fits := self._places[one].fits) and fits(sign)}
+            reached = {
+                self._places[one].next_place for one in places if (fits := self._places[one].fits) and fits(sign)
+            }
             self._ways[key] = self._open(reached, at_start=False, at_end=at_end)
         return self._ways[key]
 
@@ -157,10 +159,10 @@ class _Reader:
 
     def _mark(self, sign: str) -> bool:
         """Whether this mark, ``(`` or ``\\(`` as the syntax has it, stands here; it is taken."""
-        written = sign if self._extended else f"\\{sign}"
-        if not self._text.startswith(written, self._at):
+        token = sign if self._extended else f"\\{sign}"
+        if not self._text.startswith(token, self._at):
             return False
-        self._at += len(written)
+        self._at += len(token)
         return True
 
     def _parse_choice(self) -> Choice:
@@ -206,10 +208,10 @@ class _Reader:
     def _parse_escaped(self) -> Fits:
         sign = self._text[self._at]
         self._at += 1
-        known = _SHORT.get(sign.lower())
-        if known is None:
+        sign_class = _SHORT.get(sign.lower())
+        if sign_class is None:
             return sign.__eq__
-        return known if sign.islower() else (lambda one: not known(one))
+        return sign_class if sign.islower() else (lambda one: not sign_class(one))
 
     def _parse_repeats(self) -> tuple[int, int | None]:
         least, most = 1, 1
@@ -277,7 +279,7 @@ class _Reader:
             return self._choice(part, last)
         if isinstance(part, str):
             return self._pattern.add(_Place(free=[last], anchor=part))
-        return self._pattern.add(_Place(fits=part, after=last))
+        return self._pattern.add(_Place(fits=part, next_place=last))
 
 
 def _set(inner: str, *, negated: bool) -> Fits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from csm_emulator.shell.budget import LONGEST_INPUT, Budget, Exhausted
+from csm_emulator.shell.budget import LONGEST_INPUT, Budget, BudgetExceeded
 from csm_emulator.shell.expansion import Variables
 from csm_emulator.shell.files import FileProblem, Files
 from csm_emulator.shell.streams import Input, Output
@@ -48,7 +48,7 @@ class Process:
 
     async def texts(self, paths: list[str]) -> list[tuple[str, str]]:
         """Name and text of each file, or of the input; what cannot be read is complained of."""
-        found: list[tuple[str, str]] = []
+        result: list[tuple[str, str]] = []
         room = LONGEST_INPUT
         for path in paths or ["-"]:
             self.budget.spend(PATH)
@@ -57,11 +57,11 @@ class Process:
             except FileProblem as problem:
                 await self.complain(f"{path}: {problem}")
                 continue
-            found.append((path, text))
+            result.append((path, text))
             room -= len(text)
             if room < 0:
-                raise Exhausted(f"{self.name} reads more than {LONGEST_INPUT} characters")
-        return found
+                raise BudgetExceeded(f"{self.name} reads more than {LONGEST_INPUT} characters")
+        return result
 
     def source(self, path: str) -> Input:
         """Raises ``FileProblem``."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from getopt import gnu_getopt
 
-from csm_emulator.shell.budget import LONGEST_VALUE, Budget, Exhausted
+from csm_emulator.shell.budget import LONGEST_VALUE, Budget, BudgetExceeded
 from csm_emulator.shell.builtins import unescaped
 from csm_emulator.shell.patterns import Pattern
 from csm_emulator.shell.process import Process, Program, UsageProblem, lines_of
 
-Chosen = Callable[[int, int, str], bool]
+LineFilter = Callable[[int, int, str], bool]
 """Whether a line is meant, by its number, the number of the last, and its text."""
 _ADDRESS = re.compile(r"([0-9]{1,9}|\$|/(?:\\.|[^/\\])*/)?(?:,([0-9]{1,9}|\$))?\s*")
 _SUBSTITUTE = re.compile(
@@ -40,20 +40,20 @@ async def sed(process: Process) -> int:
     texts = await process.texts(paths)
     lines = [line for _, text in texts for line in lines_of(text)]
     for number, line in enumerate(lines, 1):
-        shown, left = _edited(orders, number, len(lines), line, quiet="-n" in flags)
-        await process.out.write(shown)
-        if left:
+        output, quit_now = _edited(orders, number, len(lines), line, quiet="-n" in flags)
+        await process.out.write(output)
+        if quit_now:
             break
     return int(len(texts) < len(paths))
 
 
 def _edited(
-    orders: list[tuple[Chosen, Callable[[str], tuple[str, str]]]], number: int, last: int, line: str, *, quiet: bool
+    orders: list[tuple[LineFilter, Callable[[str], tuple[str, str]]]], number: int, last: int, line: str, *, quiet: bool
 ) -> tuple[str, bool]:
     """What is printed for this line, and whether it is the last."""
     printed = ""
-    for chosen, order in orders:
-        if not chosen(number, last, line):
+    for applies, order in orders:
+        if not applies(number, last, line):
             continue
         line, effect = order(line)
         if effect == "d":
@@ -64,29 +64,29 @@ def _edited(
     return printed + ("" if quiet else f"{line}\n"), False
 
 
-def _read(part: str, budget: Budget, *, extended: bool) -> tuple[Chosen, Callable[[str], tuple[str, str]]]:
+def _read(part: str, budget: Budget, *, extended: bool) -> tuple[LineFilter, Callable[[str], tuple[str, str]]]:
     part = part.strip().rstrip(";")
     address = _ADDRESS.match(part)
     if address is None:
         raise UsageProblem(_LIMITS)
-    chosen = _chosen(address[1], address[2], budget, extended=extended)
+    line_filter = _line_filter(address[1], address[2], budget, extended=extended)
     order = part[address.end() :]
     if order in ("p", "d", "q"):
-        return chosen, lambda line: (line, order)
+        return line_filter, lambda line: (line, order)
     match = _SUBSTITUTE.fullmatch(order)
     if match is None:
         raise UsageProblem(_LIMITS)
-    return chosen, _substitution(match, budget, extended=extended)
+    return line_filter, _substitution(match, budget, extended=extended)
 
 
-def _chosen(first: str | None, second: str | None, budget: Budget, *, extended: bool) -> Chosen:
+def _line_filter(first: str | None, second: str | None, budget: Budget, *, extended: bool) -> LineFilter:
     if first is None:
         return lambda *_: True
     if first.startswith("/"):
         if second:
             raise UsageProblem(_LIMITS)
         pattern = Pattern(first[1:-1].replace("\\/", "/"), budget, extended=extended)
-        return lambda _, __, line: pattern.found_in(line)
+        return lambda _, __, line: pattern.matches(line)
 
     def fits(number: int, last: int, _: str) -> bool:
         low = last if first == "$" else int(first)
@@ -110,7 +110,7 @@ def _substitution(match: re.Match[str], budget: Budget, *, extended: bool) -> Ca
             begin, end = match
             room -= begin - place + len(new) + new.count("&") * (end - begin)
             if room < 0:
-                raise Exhausted(f"a line is longer than {LONGEST_VALUE} characters")
+                raise BudgetExceeded(f"a line is longer than {LONGEST_VALUE} characters")
             parts.append(line[place:begin])
             if end > begin or begin != last:
                 parts.append(_inserted(new, line[begin:end]))
@@ -121,7 +121,7 @@ def _substitution(match: re.Match[str], budget: Budget, *, extended: bool) -> Ca
                 break
         changed = "".join([*parts, line[place:]])
         if len(changed) > LONGEST_VALUE:
-            raise Exhausted(f"a line is longer than {LONGEST_VALUE} characters")
+            raise BudgetExceeded(f"a line is longer than {LONGEST_VALUE} characters")
         return budget.handle(changed), "p" if "p" in flags and parts else ""
 
     return replace
@@ -151,7 +151,7 @@ async def awk(process: Process) -> int:
     texts = await process.texts(words[1:])
     lines = [line for _, text in texts for line in lines_of(text)]
     for number, line in enumerate(lines, 1):
-        if (pattern is None or pattern.found_in(line)) and _counts(program, number):
+        if (pattern is None or pattern.matches(line)) and _counts(program, number):
             fields = line.split(between) if between != " " else line.split()
             await process.out.write(process.budget.handle(_shown(items, line, fields, number)) + "\n")
     return int(len(texts) < len(words[1:]))
@@ -170,16 +170,16 @@ def _counts(program: re.Match[str], number: int) -> bool:
     }[program["test"]]
 
 
-def _items(shown: str) -> list[list[re.Match[str]]]:
+def _items(text: str) -> list[list[re.Match[str]]]:
     """What is printed: between commas a space, otherwise none."""
     groups: list[list[re.Match[str]]] = [[]]
     place = 0
-    while place < len(shown):
-        if shown[place] == ",":
+    while place < len(text):
+        if text[place] == ",":
             groups.append([])
             place += 1
             continue
-        item = _ITEM.match(shown, place)
+        item = _ITEM.match(text, place)
         if item is None or sum(map(len, groups)) >= _MOST_ITEMS:
             raise UsageProblem(_AWK_LIMITS)
         groups[-1].append(item)

@@ -19,7 +19,7 @@ class PipeBroken(Exception):
 
 class Output(Protocol):
     async def write(self, text: str) -> None:
-        """Raises ``Exhausted``, ``PipeBroken`` and ``FileProblem``."""
+        """Raises ``BudgetExceeded``, ``PipeBroken`` and ``FileProblem``."""
 
 
 class Input:
@@ -94,7 +94,7 @@ class FileOutput:
 
 
 class CallerOutput:
-    """To whoever runs the shell."""
+    """Sends output to the client that runs the shell."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]], budget: Budget) -> None:
         self._send = send

@@ -92,7 +92,7 @@ def parse(script: str) -> tuple[Step, ...]:
 
 
 def tokens(script: str) -> list[Token]:
-    found: list[Token] = []
+    result: list[Token] = []
     place = 0
     while place < len(script):
         if space := _SPACE.match(script, place):
@@ -100,13 +100,13 @@ def tokens(script: str) -> list[Token]:
         elif script[place] == "#":
             place = script.find("\n", place) if "\n" in script[place:] else len(script)
         elif operator := _OPERATOR.match(script, place):
-            found.append(Token(operator[0], True, place, operator.end()))
+            result.append(Token(operator[0], True, place, operator.end()))
             place = operator.end()
         else:
             end = word_end(script, place)
-            found.append(Token(script[place:end], False, place, end))
+            result.append(Token(script[place:end], False, place, end))
             place = end
-    return found
+    return result
 
 
 def word_end(script: str, place: int) -> int:
@@ -146,18 +146,18 @@ def _closing(script: str, place: int, sign: str) -> int:
     """Behind the sign that closes; what is quoted or substituted inside is skipped."""
     waiting = [sign]
     while place < len(script):
-        here, inner = script[place], waiting[-1]
-        if here == inner:
+        sign_here, inner = script[place], waiting[-1]
+        if sign_here == inner:
             waiting.pop()
             if not waiting:
                 return place + 1
-        elif here == "\\":
+        elif sign_here == "\\":
             place += 1
-        elif here == "'" and inner != '"':
+        elif sign_here == "'" and inner != '"':
             place = _after(script, place + 1, "'") - 1
         elif opened := _opened(script, place, inner):
             waiting.append(opened)
-            place += here == "$"
+            place += sign_here == "$"
         if len(waiting) > DEEPEST:
             raise SyntaxProblem(f"more than {DEEPEST} substitutions in one another")
         place += 1
@@ -176,9 +176,9 @@ def _opened(script: str, place: int, inner: str) -> str:
 class _Reader:
     """Tokens, one after the other."""
 
-    def __init__(self, script: str, found: Sequence[Token]) -> None:
+    def __init__(self, script: str, token_list: Sequence[Token]) -> None:
         self._script = script
-        self._tokens = found
+        self._tokens = token_list
         self._place = 0
         self._depth = 0
 
@@ -189,13 +189,13 @@ class _Reader:
     def unexpected(self) -> SyntaxProblem:
         if self.token is None:
             return Incomplete("syntax error: unexpected end of file")
-        before = self._tokens[self._place - 1] if self._place else None
-        if before is not None and before.end == self.token.start:
-            mark = (before.text if before.operator else before.text[-1:]) + self.token.text
+        previous = self._tokens[self._place - 1] if self._place else None
+        if previous is not None and previous.end == self.token.start:
+            mark = (previous.text if previous.operator else previous.text[-1:]) + self.token.text
             if mark in _BASH:
                 return SyntaxProblem(f"`{mark}': {_BASH[mark]} are more than this shell can do")
-        shown = "newline" if self.token.text == "\n" else self.token.text
-        return SyntaxProblem(f"syntax error near unexpected token `{shown}'")
+        token_text = "newline" if self.token.text == "\n" else self.token.text
+        return SyntaxProblem(f"syntax error near unexpected token `{token_text}'")
 
     def _is(self, *texts: str) -> bool:
         return self.token is not None and self.token.text in texts
@@ -213,11 +213,11 @@ class _Reader:
 
     def steps(self, ends: frozenset[str]) -> tuple[Step, ...]:
         """Until one of these words, or what closes; the word is left."""
-        found: list[Step] = []
+        result: list[Step] = []
         joint = ";"
         self._skip_lines()
         while self.token is not None and not self._is(")", *ends):
-            found.append(self._step(joint))
+            result.append(self._step(joint))
             if not self._is("&&", "||", ";", "\n"):
                 break
             joint = self._take().text
@@ -228,7 +228,7 @@ class _Reader:
             else:
                 joint = ";"
                 self._skip_lines()
-        return tuple(found)
+        return tuple(result)
 
     def _step(self, joint: str) -> Step:
         start = self.token.start if self.token else 0
@@ -297,9 +297,9 @@ class _Reader:
                 raise self.unexpected()
 
     def _script_until(self, word: str) -> tuple[Step, ...]:
-        found = self.steps(frozenset({word}))
+        steps = self.steps(frozenset({word}))
         self._expect(word)
-        return found
+        return steps
 
     def _expect(self, text: str) -> None:
         if not self._is(text):
@@ -341,15 +341,15 @@ class _Reader:
         return Simple(tuple(assignments), tuple(words), tuple(redirections))
 
     def _redirections(self) -> list[Redirection]:
-        found = []
+        redirections = []
         while self.token is not None:
             if self._is_number_of_stream():
-                found.append(self._redirection(int(self._take().text)))
+                redirections.append(self._redirection(int(self._take().text)))
             elif self.token.operator and self.token.text in _MARKS:
-                found.append(self._redirection(1 if self.token.text in (">", ">>", ">&") else 0))
+                redirections.append(self._redirection(1 if self.token.text in (">", ">>", ">&") else 0))
             else:
                 break
-        return found
+        return redirections
 
     def _is_number_of_stream(self) -> bool:
         """``2>``: a number with the mark right behind it."""
@@ -359,8 +359,8 @@ class _Reader:
         if not (mark.operator and mark.text in _MARKS and mark.start == self.token.end):
             return False
         if self.token.text not in ("0", "1", "2"):
-            shown = self.token.text[:10] + mark.text
-            raise SyntaxProblem(f"`{shown}' is more than this shell can do: it has the streams 0, 1 and 2")
+            token_text = self.token.text[:10] + mark.text
+            raise SyntaxProblem(f"`{token_text}' is more than this shell can do: it has the streams 0, 1 and 2")
         return True
 
     def _redirection(self, number: int) -> Redirection:

@@ -56,7 +56,7 @@ def _cut(pieces: list[str], count: str, *, last: bool) -> list[str]:
 
 async def count(process: Process) -> int:
     options, paths = gnu_getopt(process.argv[1:], "lwcm", ["lines", "words", "bytes", "chars"])
-    chosen = {name.lstrip("-")[0] for name, _ in options} or {"l", "w", "c"}
+    units = {name.lstrip("-")[0] for name, _ in options} or {"l", "w", "c"}
     texts = await process.texts(paths)
     for path, text in texts:
         counts = {
@@ -65,7 +65,7 @@ async def count(process: Process) -> int:
             "m": len(text),
             "c": len(text.encode("utf-8", "replace")),
         }
-        numbers = " ".join(str(counts[name]) for name in "lwmc" if name in chosen)
+        numbers = " ".join(str(counts[name]) for name in "lwmc" if name in units)
         await process.out.write(f"{numbers} {path}\n" if paths else f"{numbers}\n")
     return int(len(texts) < len(paths))
 
@@ -85,17 +85,17 @@ async def grep(process: Process) -> int:
     if plain or "w" in flags:
         patterns = [_quoted(text) if plain else text for text in patterns]
     ignoring = "i" in flags
-    chosen = [Pattern(text, process.budget, extended=extended, ignore_case=ignoring) for text in patterns]
+    compiled = [Pattern(text, process.budget, extended=extended, ignore_case=ignoring) for text in patterns]
     total = 0
     for path, text in texts:
         matches = [
             (number, line)
             for number, line in enumerate(lines_of(text), 1)
-            if any(_fits(pattern, line, flags) for pattern in chosen) != ("v" in flags)
+            if any(_fits(pattern, line, flags) for pattern in compiled) != ("v" in flags)
         ]
         total += len(matches)
         name = f"{path}:" if ("H" in flags or len(words) > 1) and "h" not in flags else ""
-        await process.out.write(_matches(matches, name, flags, chosen))
+        await process.out.write(_matches(matches, name, flags, compiled))
     if len(texts) < len(words) and "q" not in flags:
         return 2
     return int(not total)
@@ -103,7 +103,7 @@ async def grep(process: Process) -> int:
 
 def _fits(pattern: Pattern, line: str, flags: set[str]) -> bool:
     if "w" not in flags:
-        return pattern.found_in(line)
+        return pattern.matches(line)
     start = 0
     while (place := pattern.search(line, start)) is not None:
         begin, end = place
@@ -122,8 +122,8 @@ def _matches(matches: list[tuple[int, str]], name: str, flags: set[str], pattern
     lines = []
     for number, line in matches:
         head = name + (f"{number}:" if "n" in flags else "")
-        shown = list(_only(line, patterns)) if "o" in flags else [line]
-        lines += [f"{head}{one}\n" for one in shown]
+        parts = list(_only(line, patterns)) if "o" in flags else [line]
+        lines += [f"{head}{one}\n" for one in parts]
     return "".join(lines)
 
 
@@ -142,32 +142,32 @@ def _quoted(text: str) -> str:
 
 async def cut(process: Process) -> int:
     options, paths = gnu_getopt(process.argv[1:], "d:f:c:s")
-    chosen = dict(options)
-    listed = chosen.get("-f") or chosen.get("-c")
-    if not listed:
+    flags = dict(options)
+    ranges = flags.get("-f") or flags.get("-c")
+    if not ranges:
         raise UsageProblem("you must specify a list of bytes, characters, or fields")
-    between = "" if "-c" in chosen else chosen.get("-d", "\t")
+    between = "" if "-c" in flags else flags.get("-d", "\t")
     if len(between) > 1:
         raise UsageProblem("the delimiter must be a single character")
-    wanted = _places(listed)
+    is_selected = _places(ranges)
     texts = await process.texts(paths)
     for _, text in texts:
         for line in lines_of(text):
             parts = line.split(between) if between else list(line)
-            process.budget.spend(len(parts) * (1 + listed.count(",")))
+            process.budget.spend(len(parts) * (1 + ranges.count(",")))
             if between and len(parts) == 1:
-                if "-s" in chosen:
+                if "-s" in flags:
                     continue
-                shown = line
+                output = line
             else:
-                shown = between.join(part for number, part in enumerate(parts, 1) if wanted(number))
-            await process.out.write(f"{shown}\n")
+                output = between.join(part for number, part in enumerate(parts, 1) if is_selected(number))
+            await process.out.write(f"{output}\n")
     return int(len(texts) < len(paths))
 
 
-def _places(listed: str) -> Callable[[int], bool]:
+def _places(text: str) -> Callable[[int], bool]:
     ranges = []
-    for part in listed.split(","):
+    for part in text.split(","):
         match = _FIELDS.fullmatch(part)
         if match is None or not (match[1] or match[3]):
             raise UsageProblem(f"invalid field value '{part}'")
@@ -216,9 +216,9 @@ async def unique(process: Process) -> int:
                 groups[-1].append(line)
             else:
                 groups.append([line])
-    shown = [group for group in groups if "-d" not in flags or len(group) > 1]
+    selected = [group for group in groups if "-d" not in flags or len(group) > 1]
     head = "{0:>7} " if "-c" in flags else ""
-    await process.out.write("".join(f"{head.format(len(group))}{group[0]}\n" for group in shown))
+    await process.out.write("".join(f"{head.format(len(group))}{group[0]}\n" for group in selected))
     return 0
 
 
@@ -241,7 +241,7 @@ async def translate(process: Process) -> int:
     if squeezing:
         repeated = set(last)
         text = "".join(
-            sign for sign, before in zip(text, ["", *text], strict=False) if sign not in repeated or sign != before
+            sign for sign, previous in zip(text, ["", *text], strict=False) if sign not in repeated or sign != previous
         )
     await process.out.write(text)
     return 0

@@ -1,1 +1,1 @@
-"""What survives a restart: tables, the scheduler, the clock, blobs, the log, and the file that holds them."""
+"""State that survives a restart: record tables, the scheduler, the clock, blobs, the log, and their file."""

@@ -1,4 +1,4 @@
-"""Bytes by key, too large for shelves: in the state file, not in memory."""
+"""Byte strings by key, too large for record tables: they are in the state file, not in memory."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from csm_emulator.errors import Unavailable
 from csm_emulator.state.file import Blob, StateFile
 
 MOST_WAITING = 32 << 20
-"""More than this does not wait for the next time that the state is written. What refers to it is written later, so
-that a kill in between leaves bytes that nobody knows of, and never a name without its bytes.
+"""Bytes that may wait in memory for the next save; more are written at once. Records that refer to them are saved
+later, so a kill in between leaves unreferenced blobs, and never a reference without its blob.
 """
 
 
 class Blobs:
-    def __init__(self, kept: StateFile) -> None:
-        self._kept = kept
+    def __init__(self, state_file: StateFile) -> None:
+        self._state_file = state_file
         self._waiting: dict[str, bytes | None] = {}
         self._size = 0
 
     def put(self, key: str, data: bytes) -> None:
-        """Raises ``Unavailable`` when it is too much to wait and cannot be written; then it is as it was before."""
-        before = {key: self._waiting[key]} if key in self._waiting else {}
+        """Stores a blob; raises ``Unavailable``, without any change, when it must be written now and cannot be."""
+        previous = {key: self._waiting[key]} if key in self._waiting else {}
         self._set(key, data)
         if self._size > MOST_WAITING:
             try:
                 self._write_early()
             except Unavailable:
                 self._forget(key)
-                for known, content in before.items():
-                    self._set(known, content)
+                for previous_key, content in previous.items():
+                    self._set(previous_key, content)
                 raise
 
     def get(self, key: str) -> bytes | None:
-        return self._waiting[key] if key in self._waiting else self._kept.blob(key)
+        return self._waiting[key] if key in self._waiting else self._state_file.blob(key)
 
     def part(self, key: str, start: int, end: int) -> bytes | None:
-        """From ``start`` up to, not including, ``end``; the rest does not come into memory."""
+        """The bytes from ``start`` up to, not including, ``end``; the others are not read into memory."""
         if key not in self._waiting:
-            return self._kept.blob_part(key, start, end)
+            return self._state_file.blob_part(key, start, end)
         data = self._waiting[key]
         return None if data is None else data[start:end]
 
@@ -54,18 +54,18 @@ class Blobs:
         self._size -= len(self._waiting.pop(key, None) or b"")
 
     def _write_early(self) -> None:
-        there = [(key, data) for key, data in self._waiting.items() if data is not None]
-        self._kept.write((), (), there)
-        for key, _ in there:
+        written_blobs = [(key, data) for key, data in self._waiting.items() if data is not None]
+        self._state_file.write((), (), written_blobs)
+        for key, _ in written_blobs:
             del self._waiting[key]
         self._size = 0
 
     def take_changes(self) -> list[Blob]:
-        taken, self._waiting, self._size = list(self._waiting.items()), {}, 0
-        return taken
+        changes, self._waiting, self._size = list(self._waiting.items()), {}, 0
+        return changes
 
     def put_back(self, blobs: Sequence[Blob]) -> None:
-        """They could not be written: what was put since then counts."""
+        """Takes changes back that could not be written; blobs put since then are newer and stay."""
         for key, data in blobs:
             if key not in self._waiting:
                 self._set(key, data)

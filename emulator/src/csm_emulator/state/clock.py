@@ -1,7 +1,7 @@
-"""Virtual time: seconds since 1970, at a speed, or standing still until somebody steps it.
+"""Virtual time: seconds since 1970, running at some speed, or stopped and moved by steps.
 
-While something that was due is being done, ``now`` is the moment at which it was due, however late the real machine is:
-what happens depends on the seed and the requests, not on how busy the laptop is.
+While a due action runs, ``now`` is the moment at which it was due, however late it runs: results depend on the seed and
+the requests, not on the load of the computer.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ class Clock:
 
     @property
     def speed(self) -> float:
-        """0 stands still."""
+        """Virtual seconds per real second; 0 is stopped."""
         return self._speed
 
     def set_speed(self, speed: float) -> None:
-        self._base, self._anchor, self._speed = self.reach(), self._wall(), speed
+        self._base, self._anchor, self._speed = self.unheld_now(), self._wall(), speed
 
-    def reach(self) -> float:
-        """How far time has come, whatever is still to be done on the way there."""
+    def unheld_now(self) -> float:
+        """Virtual time by the wall clock, even while a due action holds ``now`` at its moment."""
         return self._base + (self._wall() - self._anchor) * self._speed
 
     def now(self) -> float:
-        return self.reach() if self._held is None else self._held
+        return self.unheld_now() if self._held is None else self._held
 
     def hold(self, moment: float | None) -> None:
-        """For the agenda alone: what is done now is done at this moment."""
+        """Fixes ``now`` at a moment; for the scheduler only. None ends it."""
         self._held = moment
 
-    def leap(self, moment: float) -> None:
-        """Go on from this moment."""
+    def jump_to(self, moment: float) -> None:
+        """Continues from this moment."""
         self._base, self._anchor = moment, self._wall()
 
     def wall_seconds_until(self, moment: float) -> float:
-        return max(0.0, (moment - self.reach()) / self._speed) if self._speed else float("inf")
+        return max(0.0, (moment - self.unheld_now()) / self._speed) if self._speed else float("inf")
 
 
-def next_beat(moment: float, interval: float, phase: float = 0.0) -> float:
-    """The first multiple of the interval after a moment: when a loop that looks so often looks next.
+def next_tick(moment: float, interval: float, phase: float = 0.0) -> float:
+    """The first multiple of the interval after a moment: the next run of a periodic loop.
 
-    A loop is on the agenda only while it has work; on this grid it finds the same as one that never stops. ``phase``
-    is how much later than the multiples its beats are: a loop begins when its process does.
+    A loop is scheduled only while it has work; on this grid it runs at the same moments as one that never stops.
+    ``phase`` shifts the multiples, in seconds: a real loop starts with its process.
     """
     return ((moment - phase) // interval + 1) * interval + phase
 
 
 @lru_cache(maxsize=4096)
 def rfc3339(moment: float, digits: int = 6) -> str:
-    """As Go prints an instant: UTC, the fraction without the zeros at its end."""
+    """A moment as Go prints it: UTC, without trailing zeros in the fraction."""
     unit = 10**digits
-    seconds, rest = divmod(round(moment * unit) if digits else int(moment // 1), unit)
+    seconds, fraction_digits = divmod(round(moment * unit) if digits else int(moment // 1), unit)
     whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    fraction = f"{rest:0{digits}}".rstrip("0") if digits else ""
+    fraction = f"{fraction_digits:0{digits}}".rstrip("0") if digits else ""
     return f"{whole}.{fraction}Z" if fraction else f"{whole}Z"

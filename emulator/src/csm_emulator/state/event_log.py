@@ -1,4 +1,4 @@
-"""What really happened, in order: every effective change, when, and why. For tests and people; no service reads it."""
+"""The log of real changes, with moment and cause, for tests and users; no service reads it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from csm_emulator.state.file import Entry, StateFile
 
 
 class EventLog:
-    def __init__(self, clock: Clock, kept: StateFile) -> None:
+    def __init__(self, clock: Clock, state_file: StateFile) -> None:
         self._clock = clock
-        self._kept = kept
-        self._last = kept.last_entry()
+        self._state_file = state_file
+        self._last = state_file.last_entry()
         self._unwritten: list[Entry] = []
 
     def add(self, what: str, target: str, cause: str, **facts: Any) -> None:
-        """``what`` is a short verb of the field: power-on, boot-stage, fault-set, …"""
+        """``what`` is a short name such as power-on, boot-stage or fault-set."""
         self._last += 1
         entry = {"number": self._last, "at": rfc3339(self._clock.now()), "what": what, "target": target, "cause": cause}
         self._unwritten.append((self._last, json.dumps({**entry, **facts})))
@@ -34,6 +34,6 @@ class EventLog:
         self._unwritten = [*entries, *self._unwritten]
 
     def after(self, number: int, limit: int) -> list[dict[str, Any]]:
-        kept = self._kept.entries(number, limit)
+        written = self._state_file.entries(number, limit)
         fresh = [entry for entry in self._unwritten if entry[0] > number]
-        return [json.loads(text) for _, text in [*kept, *fresh][:limit]]
+        return [json.loads(text) for _, text in [*written, *fresh][:limit]]

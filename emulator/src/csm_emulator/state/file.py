@@ -1,4 +1,4 @@
-"""The file that a machine is kept in, SQLite: a kill in the middle of a write leaves what was there before it."""
+"""The state file of a machine, in SQLite: a kill during a write leaves the state before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from csm_emulator.state.tables import Row
 
 FORMAT = 1
 LOCK_WAIT = 1.0
-"""Seconds: one that is being ended lets go of its file soon."""
+"""Seconds; an emulator that is stopping releases its file within this time."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS kept (
@@ -23,19 +23,19 @@ CREATE TABLE IF NOT EXISTS kept (
 CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, entry TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
-_KEEP = """
+_UPSERT_ROW = """
 INSERT INTO kept (shelf, key, value) VALUES (?, ?, ?) ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value
 """
-_DROP = "DELETE FROM kept WHERE shelf = ? AND key = ?"
+_DELETE_ROW = "DELETE FROM kept WHERE shelf = ? AND key = ?"
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 Entry = tuple[int, str]
-"""Number and JSON of an entry of the truth's log."""
+"""Number and JSON of an entry of the event log."""
 Blob = tuple[str, bytes | None]
-"""Key and content; None for what is gone."""
+"""Key and content; None for a deleted blob."""
 
 
 class StateFile:
-    """One writer. Reading and writing may happen on another thread than the one that opened it, one at a time."""
+    """The only writer of a file. Other threads than the one that opened it may use it, one at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,7 +45,7 @@ class StateFile:
             self._open()
         except sqlite3.OperationalError as error:
             self._connection.close()
-            raise InvalidMachine(f"{path} cannot be used: {error}; does another emulator have it?") from error
+            raise InvalidMachine(f"{path} cannot be used: {error}; does another emulator use it?") from error
         except (sqlite3.DatabaseError, ValueError) as error:
             self._connection.close()
             raise InvalidMachine(f"{path} is not a state of the emulator: {error}; name another file") from error
@@ -54,22 +54,24 @@ class StateFile:
             raise
 
     def _open(self) -> None:
-        # Held until it is closed: two emulators would write into each other's machine.
+        # Locked until it is closed: two emulators would overwrite each other's changes.
         self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        found = self.about("format") if "about" in tables else None
-        if tables and found is None:
+        file_format = self.about("format") if "about" in tables else None
+        if tables and file_format is None:
             raise InvalidMachine(f"{self.path} is not a state of the emulator; name another file")
-        if found not in (None, FORMAT):
-            raise InvalidMachine(f"{self.path} has format {found}, this emulator reads {FORMAT}; name another file")
+        if file_format not in (None, FORMAT):
+            raise InvalidMachine(
+                f"{self.path} has format {file_format}, but this emulator reads format {FORMAT}; name another file"
+            )
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.executescript(_SCHEMA)
         self.set_about("format", FORMAT)
 
     def about(self, name: str) -> Any:
-        found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return None if found is None else json.loads(found[0])
+        row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return None if row is None else json.loads(row[0])
 
     def set_about(self, name: str, value: object) -> None:
         self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
@@ -78,26 +80,26 @@ class StateFile:
         return self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number").fetchall()
 
     def blob(self, key: str) -> bytes | None:
-        found = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
-        return None if found is None else found[0]
+        row = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
+        return None if row is None else row[0]
 
     def blob_part(self, key: str, start: int, end: int) -> bytes | None:
-        """The same, of which only these bytes are read."""
-        found = self._connection.execute("SELECT rowid FROM blobs WHERE key = ?", (key,)).fetchone()
-        if found is None:
+        """These bytes of a blob; the others are not read."""
+        row = self._connection.execute("SELECT rowid FROM blobs WHERE key = ?", (key,)).fetchone()
+        if row is None:
             return None
-        with self._connection.blobopen("blobs", "data", found[0], readonly=True) as blob:
+        with self._connection.blobopen("blobs", "data", row[0], readonly=True) as blob:
             blob.seek(min(start, len(blob)))
             return blob.read(max(end - start, 0))
 
     def write(self, rows: Sequence[Row], entries: Sequence[Entry], blobs: Sequence[Blob] = ()) -> None:
-        """All or nothing; raises ``Unavailable``, with a full disk for example."""
+        """Writes all or nothing; raises ``Unavailable``, for example when the disk is full."""
         try:
             with self._connection:
                 self._connection.execute("BEGIN")
-                # A key that went and came again is in both, and is to come last.
-                self._connection.executemany(_DROP, [row[:2] for row in rows if row[2] is None])
-                self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
+                # A key that was deleted and added again is in both lists and goes to the end.
+                self._connection.executemany(_DELETE_ROW, [row[:2] for row in rows if row[2] is None])
+                self._connection.executemany(_UPSERT_ROW, [row for row in rows if row[2] is not None])
                 self._connection.executemany("INSERT INTO log VALUES (?, ?)", entries)
                 for key, data in blobs:
                     if data is None:
@@ -107,16 +109,16 @@ class StateFile:
         except (sqlite3.Error, ValueError) as error:
             raise Unavailable(f"the state {self.path} cannot be written: {error}; is the disk full?") from error
 
-    def entries(self, after: int, limit: int) -> list[Entry]:
+    def entries(self, number: int, limit: int) -> list[Entry]:
         return self._connection.execute(
-            "SELECT number, entry FROM log WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
+            "SELECT number, entry FROM log WHERE number > ? ORDER BY number LIMIT ?", (number, limit)
         ).fetchall()
 
     def last_entry(self) -> int:
         return self._connection.execute("SELECT coalesce(max(number), 0) FROM log").fetchone()[0]  # type: ignore[no-any-return]
 
     def copy_to(self, path: Path) -> None:
-        """A whole copy; it is at ``path`` when it is whole, and takes the place of what was there."""
+        """Writes a copy, which replaces ``path`` once it is complete; raises ``InvalidMachine``."""
         try:
             if path.exists():
                 self._check_replaceable(path)
@@ -129,14 +131,14 @@ class StateFile:
             raise InvalidMachine(f"the state cannot be saved as {path}: {error}; name another file") from error
 
     def _check_replaceable(self, path: Path) -> None:
-        """Anything on this machine can ask for a copy: it costs nobody a file that is something else."""
+        """Raises ``InvalidMachine`` unless the file is a saved state or empty: other files are never overwritten."""
         if path.samefile(self.path):
-            raise InvalidMachine(f"{path} is the state itself; name another file")
+            raise InvalidMachine(f"{path} is the state file in use; name another file")
         if not path.is_file() or (path.stat().st_size and not _is_state(path)):
-            raise InvalidMachine(f"{path} is there, and is no saved state; name another file")
+            raise InvalidMachine(f"{path} exists and is not a saved state; name another file")
 
-    def become(self, other: Path) -> None:
-        """Hold what the other, which is closed, holds, and nothing else; all or nothing."""
+    def replace_with(self, other: Path) -> None:
+        """Replaces the whole content by that of another file, which is closed; all or nothing."""
         self._connection.execute("ATTACH DATABASE ? AS other", (str(other),))
         try:
             with self._connection:
@@ -152,13 +154,13 @@ class StateFile:
 
 
 def _make_private(path: Path) -> None:
-    """It holds passwords and keys. What SQLite puts beside it gets the same mode."""
+    """Creates the file with mode 600, as it holds passwords and keys; SQLite's files beside it get the same mode."""
     try:
         os.close(os.open(path, _NEW, 0o600))
     except FileExistsError:
         return
     except (OSError, ValueError) as error:
-        raise InvalidMachine(f"{path} cannot be made: {error}; name another file") from error
+        raise InvalidMachine(f"{path} cannot be created: {error}; name another file") from error
 
 
 def _is_state(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Chance that depends on the seed and on what is asked, not on how often anything was asked before."""
+"""Random numbers that depend on the seed and the arguments, not on earlier calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class SeededRandom:
         self.seed = seed
 
     def roll(self, *about: object) -> float:
-        """From 0 up to, not including, 1."""
+        """A number from 0 up to, not including, 1."""
         return int.from_bytes(self._bytes(about)[:7]) / (1 << 56)
 
     def between(self, low: float, high: float, *about: object) -> float:

@@ -1,6 +1,6 @@
-"""What is to happen when: a kind and its arguments, as data, so that it survives a restart.
+"""Future actions: a moment, a kind and arguments, as data, so that they survive a restart.
 
-Whoever owns a kind says once what is done for it (``answer``); anybody may put it on (``at``).
+The owner of a kind registers its action once (``register``); any code may schedule it (``at``, ``after``).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTables
 
 Action = Callable[..., None]
-Excuse = Callable[[str, list[Any]], None]
+ErrorHandler = Callable[[str, list[Any]], None]
 
 
-class NotYet(Exception):
-    """What an action needs from outside is not there yet: it stays the first in line, and time waits."""
+class ActionNotReady(Exception):
+    """An action waits for an external server: it stays first in the queue, and virtual time waits."""
 
 
 class Scheduler:
@@ -25,25 +25,25 @@ class Scheduler:
         self._clock = clock
         self._table = tables.open("agenda")
         self._actions: dict[str, Action] = {}
-        self.excuse: Excuse | None = None
-        """Called in the handler of an exception that an action raised, which is then over; without it, it goes on."""
+        self.on_error: ErrorHandler | None = None
+        """Called in the handler of an exception that an action raised; if None, the exception propagates."""
         self._heap = [(value[0], int(key)) for key, value in self._table.items()]
         heapq.heapify(self._heap)
         self._next = max((number for _, number in self._heap), default=0) + 1
 
-    def answer(self, kind: str, action: Action) -> None:
-        """Each kind has one answer."""
+    def register(self, kind: str, action: Action) -> None:
+        """Registers the action of a kind; raises ``ValueError`` if it has one."""
         if kind in self._actions:
-            raise ValueError(f"{kind} is answered already")
+            raise ValueError(f"{kind} already has an action")
         self._actions[kind] = action
 
     def at(self, moment: float, kind: str, *args: Any) -> None:
-        """Put on; a moment that is past is as soon as possible.
+        """Schedules an action; a moment in the past means as soon as possible.
 
-        Nothing is ever taken off: what an entry was for may be over when its time comes, and its action looks.
+        Entries are never removed: when its moment comes, an action checks whether it is still needed.
         """
         if kind not in self._actions:
-            raise ValueError(f"nobody answers {kind}")
+            raise ValueError(f"{kind} has no action")
         number, self._next = self._next, self._next + 1
         self._table[str(number)] = [moment, kind, list(args)]
         heapq.heappush(self._heap, (moment, number))
@@ -55,30 +55,30 @@ class Scheduler:
         return self._heap[0][0] if self._heap else None
 
     def run(self, until: float, most: int) -> int:
-        """Do what is due until then, in order, at most so many; the answer is how many."""
-        done = 0
-        while done < most and (moment := self.next_moment()) is not None and moment <= until:
+        """Runs the actions that are due until then, in order, at most ``most``; returns their number."""
+        count = 0
+        while count < most and (moment := self.next_moment()) is not None and moment <= until:
             _, number = heapq.heappop(self._heap)
             entry = self._table.pop(str(number))
             _, kind, args = entry
             try:
                 self._do(moment, kind, args)
-            except NotYet:
+            except ActionNotReady:
                 self._table[str(number)] = entry
                 heapq.heappush(self._heap, (moment, number))
                 break
-            done += 1
-        return done
+            count += 1
+        return count
 
     def _do(self, moment: float, kind: str, args: list[Any]) -> None:
         self._clock.hold(moment)
         try:
             self._actions[kind](*args)
-        except NotYet:
+        except ActionNotReady:
             raise
         except Exception:
-            if self.excuse is None:
+            if self.on_error is None:
                 raise
-            self.excuse(kind, args)
+            self.on_error(kind, args)
         finally:
             self._clock.hold(None)

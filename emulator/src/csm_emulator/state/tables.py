@@ -1,7 +1,7 @@
-"""All state that must survive, as plain data on named tables.
+"""Named tables of plain data, for all state that must survive a restart.
 
-A table is a mapping from text to JSON over a *seed*, which is what the topology says. Only what differs from the seed
-is written down. A value on a table is never changed in place: put a new one.
+A table maps text to JSON, on top of a *seed* that follows from the topology. Only differences from the seed are saved.
+Never change a value of a table in place: assign a new one.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 Row = tuple[str, str, str | None]
-"""Shelf, key, and the value as JSON: empty for a key of the seed that is gone, None where there is nothing to keep."""
+"""Table, key, and the value as JSON: empty for a deleted key of the seed, None if no value is to be saved."""
 
-_GONE = object()
+_DELETED = object()
 
 
 class RecordTable(MutableMapping[str, Any]):
-    """In the order of the seed, then as added."""
+    """A table; its keys are in the order of the seed, then in that of their addition."""
 
     def __init__(self, name: str, seed: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
         self.name = name
         self._seed = seed
-        self._own: dict[str, Any] = dict(changed)
+        self._changes: dict[str, Any] = dict(changed)
         self._dirty: dict[str, bool] = {}
-        """What changed since the last time, in order; whether it went in between, and so has another place."""
-        self._added = {key: None for key, value in changed.items() if value is not _GONE and key not in seed}
-        gone = sum(value is _GONE and key in seed for key, value in changed.items())
-        self._length = len(seed) + len(self._added) - gone
+        """Keys changed since the last save, in order; True if a key was deleted meanwhile and so moves to the end."""
+        self._added = {key: None for key, value in changed.items() if value is not _DELETED and key not in seed}
+        deleted = sum(value is _DELETED and key in seed for key, value in changed.items())
+        self._length = len(seed) + len(self._added) - deleted
 
     @property
     def seed(self) -> Mapping[str, Any]:
         return self._seed
 
     def __getitem__(self, key: str) -> Any:
-        value = self._own.get(key, self)
+        value = self._changes.get(key, self)
         if value is self:
             return self._seed[key]
-        if value is _GONE:
+        if value is _DELETED:
             raise KeyError(key)
         return value
 
@@ -47,50 +47,50 @@ class RecordTable(MutableMapping[str, Any]):
             self._length += 1
             if key not in self._seed:
                 self._added[key] = None
-            # A key that went and comes again goes to the end, as a new one does.
-            self._own.pop(key, None)
+            # A deleted key that is added again goes to the end, as a new one does.
+            self._changes.pop(key, None)
             went = self._dirty.pop(key, None) is not None
-        self._own[key] = value
+        self._changes[key] = value
         self._dirty[key] = went or self._dirty.get(key, False)
 
     def __delitem__(self, key: str) -> None:
         if key not in self:
             raise KeyError(key)
         if key in self._seed:
-            self._own[key] = _GONE
+            self._changes[key] = _DELETED
         else:
-            del self._own[key], self._added[key]
+            del self._changes[key], self._added[key]
         self._length -= 1
         self._dirty[key] = False
 
     def __contains__(self, key: object) -> bool:
-        value = self._own.get(key, self)  # type: ignore[call-overload]
-        return key in self._seed if value is self else value is not _GONE
+        value = self._changes.get(key, self)  # type: ignore[call-overload]
+        return key in self._seed if value is self else value is not _DELETED
 
     def __iter__(self) -> Iterator[str]:
         return self.in_order(self._seed)
 
     def in_order(self, of_seed: Iterable[str]) -> Iterator[str]:
-        """Of these keys of the seed those that are there, then all that were added."""
-        own = self._own
+        """Those of these seed keys that are not deleted, then all added keys."""
+        changes = self._changes
         for key in of_seed:
-            if own.get(key) is not _GONE:
+            if changes.get(key) is not _DELETED:
                 yield key
         yield from self._added
 
     def touched(self) -> Iterator[str]:
-        """The keys of all that was put, in place of what the seed has or beside it."""
-        return (key for key, value in self._own.items() if value is not _GONE)
+        """The keys that were assigned, of the seed or new."""
+        return (key for key, value in self._changes.items() if value is not _DELETED)
 
     def __len__(self) -> int:
         return self._length
 
     def is_of_seed(self, key: str) -> bool:
-        """Whether nobody has put anything there, nor taken it away."""
-        return key not in self._own
+        """Whether the key was neither assigned nor deleted."""
+        return key not in self._changes
 
     def take_changes(self) -> list[Row]:
-        """What changed since the last time."""
+        """The rows to save for the changes since the last call."""
         dirty, self._dirty = self._dirty, {}
         rows: list[Row] = []
         for key, went in dirty.items():
@@ -103,37 +103,37 @@ class RecordTable(MutableMapping[str, Any]):
         self._dirty[key] = self._dirty.get(key, False) or went
 
     def _written(self, key: str) -> str | None:
-        if key not in self._own:
+        if key not in self._changes:
             return None
-        value = self._own[key]
-        return "" if value is _GONE else json.dumps(value)
+        value = self._changes[key]
+        return "" if value is _DELETED else json.dumps(value)
 
 
 class RecordTables:
     def __init__(self, saved: Iterable[Row] = ()) -> None:
-        self._saved = _by_shelf(saved)
+        self._saved = _by_table(saved)
         self._tables: dict[str, RecordTable] = {}
 
     def open(self, name: str, seed: Mapping[str, Any] | None = None) -> RecordTable:
-        """Each name once: a table has one owner."""
+        """Opens a table; raises ``ValueError`` if it is open already, since a table has one owner."""
         if name in self._tables:
-            raise ValueError(f"shelf {name} has an owner already")
+            raise ValueError(f"table {name} already has an owner")
         table = RecordTable(name, seed or {}, self._saved.pop(name, {}))
         self._tables[name] = table
         return table
 
     def take_changes(self) -> list[Row]:
-        """What changed on any table since the last time."""
+        """The rows to save for the changes of all tables since the last call."""
         return [row for table in self._tables.values() for row in table.take_changes()]
 
     def put_back(self, rows: Iterable[Row]) -> None:
-        """They could not be written: they are changes still."""
+        """Takes changes back that could not be written."""
         for name, key, value in rows:
             self._tables[name].changed_again(key, went=value is None)
 
 
-def _by_shelf(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+def _by_table(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
     tables: dict[str, dict[str, Any]] = {}
     for name, key, value in rows:
-        tables.setdefault(name, {})[key] = json.loads(value) if value else _GONE
+        tables.setdefault(name, {})[key] = json.loads(value) if value else _DELETED
     return tables

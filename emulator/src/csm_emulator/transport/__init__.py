@@ -1,1 +1,1 @@
-"""HTTP as the faces see it: calls, replies, routes, listeners. Knows no service and no machine."""
+"""HTTP for the services: calls, replies, routes, listeners. It knows no service and no machine."""

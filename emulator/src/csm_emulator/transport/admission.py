@@ -1,4 +1,4 @@
-"""What is decided by the head of a request, before any of its body is read."""
+"""The decision whether to accept a request, made by its head, before any of its body is read."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Answer = Callable[[Call], Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """Who answers the request when its body is there, and how large that may be."""
+class AdmittedRequest:
+    """An accepted request: the function that answers it once the body is read, and the limit of the body."""
 
     answer: Answer
     body_limit: int
     too_large: Reply = TOO_LARGE
 
 
-Admit = Callable[[Call], Admitted | Reply]
-"""Asked with a call that has no body yet; a reply is the answer at once."""
+Admit = Callable[[Call], AdmittedRequest | Reply]
+"""Gets a call without its body; a ``Reply`` is the response at once, without reading the body."""
 
 
-def up_to(body_limit: int, answer: Answer, too_large: Reply = TOO_LARGE) -> Admit:
-    """Everybody is let in."""
-    admitted = Admitted(answer, body_limit, too_large)
+def admit_all(body_limit: int, answer: Answer, too_large: Reply = TOO_LARGE) -> Admit:
+    """Accepts every request, with a limit on its body."""
+    admitted = AdmittedRequest(answer, body_limit, too_large)
     return lambda _: admitted

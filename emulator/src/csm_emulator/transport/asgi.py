@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from csm_emulator.transport.admission import Admit
-from csm_emulator.transport.call import Call, Cut, Reply, Stream, Talk
+from csm_emulator.transport.call import Call, ConnectionAborted, Reply, Stream, Talk
 from csm_emulator.transport.connection import CONNECTION, MOST_HEADERS, Connection, method_of
 
 Scope = MutableMapping[str, Any]
@@ -19,38 +19,38 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _PIECE = 1 << 20
 _BODILESS = frozenset({204, 304})
 _LONGEST_HEADERS = 60 << 10
-"""As Envoy, which counts the first line too; here a query may name ten thousand nodes."""
+"""As in Envoy, which also counts the first line; here that is not counted, as a query may name 10,000 nodes."""
 _CLOSE = ("connection", "close")
 _HEAD_TOO_LARGE = Reply(431, headers=(_CLOSE,))
-_LINGER = 5.0
-"""Seconds for somebody who was answered and still sends."""
+_DRAIN_SECONDS = 5.0
+"""Seconds for which the body of an answered request is still read."""
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An ASGI application that hands every request to whom ``admit`` says."""
+    """An ASGI application that calls ``admit`` for each request, and then the function that it returns."""
 
     admit: Admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            raise RuntimeError(f"no {scope['type']} here")
+            raise RuntimeError(f"unsupported ASGI scope {scope['type']}")
         try:
-            await self._serve(scope, _Body(receive), send)
-        except (Cut, asyncio.CancelledError):
-            # When cancelled, the listener has waited long enough for somebody who does not read.
+            await self._serve(scope, _RequestBody(receive), send)
+        except (ConnectionAborted, asyncio.CancelledError):
+            # Cancelled: the listener has waited long enough for a client that does not read.
             scope["extensions"][CONNECTION].cut()
-            await _gone(receive)
+            await _wait_for_disconnect(receive)
 
-    async def _serve(self, scope: Scope, body: _Body, send: Send) -> None:
+    async def _serve(self, scope: Scope, body: _RequestBody, send: Send) -> None:
         call = _call(scope)
         admitted = _HEAD_TOO_LARGE if _has_too_many_headers(scope) else self.admit(call)
         if isinstance(admitted, Reply):
-            await _turn_away(call, body, send, admitted)
+            await _reject(call, body, send, admitted)
             return
-        data = await body.read(admitted.body_limit) if _said_length(call) <= admitted.body_limit else None
+        data = await body.read(admitted.body_limit) if _declared_length(call) <= admitted.body_limit else None
         if data is None:
-            await _turn_away(call, body, send, admitted.too_large)
+            await _reject(call, body, send, admitted.too_large)
             return
         reply = await admitted.answer(replace(call, body=data))
         connection = scope["extensions"][CONNECTION]
@@ -64,15 +64,18 @@ class App:
             await _send(send, reply, head=call.method == "HEAD")
 
 
-class _Body:
-    """Of a request, as it comes."""
+class _RequestBody:
+    """The body of a request, read piece by piece."""
 
     def __init__(self, receive: Receive) -> None:
         self.receive = receive
         self._more = True
 
     async def read(self, limit: int) -> bytes | None:
-        """All of it, or None when it is too large: the rest is not read. Half a request is none: raises ``Cut``."""
+        """The whole body, or None, without reading on, when it exceeds the limit.
+
+        Raises ``ConnectionAborted`` when the client disconnects before the end.
+        """
         chunks, size = [], 0
         while self._more:
             chunk = await self._piece()
@@ -83,18 +86,18 @@ class _Body:
         return b"".join(chunks)
 
     async def drop(self) -> None:
-        """Let the rest of it run by; raises ``Cut`` when it takes too long."""
+        """Reads and discards the remaining body; raises ``ConnectionAborted`` when it takes too long."""
         try:
-            async with asyncio.timeout(_LINGER):
+            async with asyncio.timeout(_DRAIN_SECONDS):
                 while self._more:
                     await self._piece()
         except TimeoutError as error:
-            raise Cut from error
+            raise ConnectionAborted from error
 
     async def _piece(self) -> bytes:
         message = await self.receive()
         if message["type"] == "http.disconnect":
-            raise Cut
+            raise ConnectionAborted
         self._more = message.get("more_body", False)
         piece: bytes = message.get("body", b"")
         return piece
@@ -105,16 +108,16 @@ def _has_too_many_headers(scope: Scope) -> bool:
     return len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > _LONGEST_HEADERS
 
 
-def _said_length(call: Call) -> int:
-    """Zero when it is not said before."""
-    # The parser has refused what is no number.
+def _declared_length(call: Call) -> int:
+    """The Content-Length; 0 if there is none."""
+    # The HTTP parser has already refused a value that is not a number.
     return int(call.headers.get("content-length") or 0)
 
 
-async def _turn_away(call: Call, body: _Body, send: Send, reply: Reply) -> None:
-    """Answer at once, and drop the body: to hang up on somebody who still sends takes the answer back."""
+async def _reject(call: Call, body: _RequestBody, send: Send, reply: Reply) -> None:
+    """Responds at once and discards the body: closing while the client sends could destroy the response."""
     if call.headers.get("expect", "").lower() == "100-continue":
-        # The body does not come, or does: nobody knows where the next request would begin.
+        # The client may or may not send the body, so it is unknown where the next request begins.
         await _send(send, replace(reply, headers=(*reply.headers, _CLOSE)), head=call.method == "HEAD")
         return
     await _send(send, reply, head=call.method == "HEAD", more=True)
@@ -122,7 +125,7 @@ async def _turn_away(call: Call, body: _Body, send: Send, reply: Reply) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -137,7 +140,7 @@ async def _talk(connection: Connection, reply: Reply, talk: Talk) -> None:
 
 
 def _joined(lines: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Lines of the same name are one list."""
+    """Headers by name; several lines of one name are joined by commas."""
     headers: dict[str, list[str]] = {}
     for name, value in lines:
         headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
@@ -145,7 +148,7 @@ def _joined(lines: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _call(scope: Scope) -> Call:
-    """Without its body."""
+    """The request, without its body."""
     headers = _joined(scope["headers"])
     query = scope["query_string"].decode("latin-1")
     target = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
@@ -170,17 +173,17 @@ def _headers(reply: Reply) -> list[tuple[bytes, bytes]]:
 
 
 async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Stream) -> None:
-    """Until it is over, or the caller is gone; a full connection holds it back."""
+    """Sends a stream until its end or until the client disconnects; a full connection slows it down."""
     await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply)})
-    # The head goes out at once: a follower of a silent log wants to know that it was heard.
+    # The head is sent at once, so that a client that follows a silent log sees the request accepted.
     await send({"type": "http.response.body", "body": b"", "more_body": True})
-    gone = asyncio.ensure_future(_gone(receive))
+    disconnected = asyncio.ensure_future(_wait_for_disconnect(receive))
     pieces = stream()
     try:
         while True:
             piece = asyncio.ensure_future(anext(pieces, None))
-            await asyncio.wait((piece, gone), return_when=asyncio.FIRST_COMPLETED)
-            if gone.done():
+            await asyncio.wait((piece, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            if disconnected.done():
                 piece.cancel()
                 await asyncio.wait((piece,))
                 return
@@ -189,19 +192,19 @@ async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Strea
                 break
             await send({"type": "http.response.body", "body": data, "more_body": True})
     finally:
-        gone.cancel()
+        disconnected.cancel()
         await pieces.aclose()
     await send({"type": "http.response.body", "body": b""})
 
 
 async def _send(send: Send, reply: Reply, *, head: bool, more: bool = False) -> None:
-    """``more`` leaves it to the caller to say that this was all."""
+    """Sends a reply; with ``more`` the caller has to end the body."""
     headers = _headers(reply)
     if reply.status not in _BODILESS and reply.stream is None:
         headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     body = b"" if head or reply.status in _BODILESS else reply.body
-    # Between two pieces the connection may say that it is full: nothing is piled up for a slow reader.
+    # In pieces, so that a full connection can pause it: a slow reader does not fill the memory.
     for start in range(0, len(body) - _PIECE, _PIECE):
         await send({"type": "http.response.body", "body": body[start : start + _PIECE], "more_body": True})
     await send({"type": "http.response.body", "body": body[-(len(body) % _PIECE or _PIECE) :], "more_body": more})

@@ -1,4 +1,4 @@
-"""What comes in and what goes out."""
+"""Requests (``Call``) and responses (``Reply``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, as the service itself sees it: without the gateway's prefix."""
+    """A request as the service sees it, without the gateway's prefix."""
 
     method: str
     path: str
@@ -30,15 +30,15 @@ class Call:
     """Names in lower case."""
     body: bytes = b""
     peer: str = ""
-    """The address that the request came from."""
+    """The IP address of the client."""
     base: str = ""
-    """Scheme, host and prefix under which the caller reached the service: ``https://localhost:8443/apis/smd``."""
+    """Scheme, host and prefix in the URL that the client used: ``https://localhost:8443/apis/smd``."""
     args: Mapping[str, str] = field(default_factory=dict)
-    """What stood in place of the ``{names}`` of the route."""
+    """The values of the ``{names}`` in the route's path."""
     target: str = ""
-    """Path and query as they stood on the first line, still encoded: what the gateway's policy looks at."""
+    """Path and query of the first line, still encoded; the gateway's policy decides by it."""
     caller: str = ""
-    """The common name of the client's certificate, where the listener asks for one."""
+    """The common name of the client's certificate, if the listener asks for one."""
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.query if key == name]
@@ -57,14 +57,14 @@ class Call:
         return replace(self, args=args)
 
 
-class Cut(Exception):
-    """The caller gets no answer: the connection is closed, or it is gone already."""
+class ConnectionAborted(Exception):
+    """The client gets no response: the connection is closed, by a fault or by the client."""
 
 
 Stream = Callable[[], AsyncGenerator[bytes, None]]
-"""Gives a body bit by bit; closed when the caller goes."""
+"""Yields a body in pieces; it is closed when the client disconnects."""
 Talk = Callable[["Tunnel"], Awaitable[None]]
-"""What both sides say after the head of an upgrade; the connection is closed when it comes back."""
+"""Handles a connection after an upgrade; when it returns, the connection is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Reply:
     talk: Talk | None = None
     """With status 101."""
     later: Callable[[], Reply | None] | None = None
-    """Gives the reply to be sent instead, once there is one: a service that waits asks it whenever time has moved."""
+    """Returns the reply to send instead, or None while it is not ready; called again after each change."""
 
     def json(self) -> Json:
         return json.loads(self.body)
@@ -90,7 +90,7 @@ class Reply:
 
 
 def json_reply(value: Json, status: int = 200, media: str = JSON, headers: Sequence[tuple[str, str]] = ()) -> Reply:
-    """As Go's encoder writes it: compact, a newline at the end."""
+    """JSON as Go's encoder writes it: compact, with a newline at the end."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return Reply(status, utf8(text) + b"\n", media, headers)
 
@@ -100,7 +100,7 @@ def text_reply(text: str, status: int = 200, media: str = "text/plain; charset=u
 
 
 def utf8(text: str) -> bytes:
-    """As Go writes text: half a pair of surrogates, which JSON can name and UTF-8 cannot, is U+FFFD."""
+    """UTF-8 as Go writes it: a lone surrogate, which JSON can express and UTF-8 cannot, becomes U+FFFD."""
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A certificate authority of our own, and the certificate that TLS listeners show."""
+"""The emulator's certificate authority, and the certificates of its TLS listeners and clients."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from csm_emulator.errors import InvalidMachine
 
 NAMES = ("localhost", "127.0.0.1", "::1", "api-gw-service-nmn.local")
 AUTHORITY_DAYS = 3650
-# The most that browsers take (CA/Browser Forum, ballot SC31).
+# The longest validity that browsers accept (CA/Browser Forum, ballot SC31).
 SERVER_DAYS = 397
 SPARE = timedelta(days=1)
 _EARLIER = timedelta(hours=1)
-"""For clients whose clock is behind."""
+"""Certificates are valid from this long ago, for clients whose clock is slow."""
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
-    """Files. ``ca`` is the one to trust; ``certificate`` has the whole chain."""
+class IssuedFiles:
+    """Paths of files. ``ca`` is the certificate to trust; ``certificate`` has the whole chain."""
 
     ca: Path
     certificate: Path
@@ -36,24 +36,24 @@ class Issued:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """Who a client is, PEM."""
+class ClientCertificate:
+    """Certificate and private key of a client, PEM."""
 
     certificate: str
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _KeyPair:
     key: ec.EllipticCurvePrivateKey
     certificate: x509.Certificate
 
 
-def issue(folder: Path, extra_names: Iterable[str] = ()) -> Issued:
-    """What lies in the folder already is used on, as long as it is valid and for these names."""
+def issue(folder: Path, extra_names: Iterable[str] = ()) -> IssuedFiles:
+    """The certificates in the folder; they are made anew unless they are valid and for these names."""
     names = tuple(dict.fromkeys((*NAMES, *extra_names)))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    issued = Issued(folder / "ca.pem", folder / "server.pem", folder / "server-key.pem")
+    issued = IssuedFiles(folder / "ca.pem", folder / "server.pem", folder / "server-key.pem")
     ca_key = folder / "ca-key.pem"
     now = datetime.now(UTC)
     authority, server = _read(issued.ca, ca_key), _read(issued.certificate, issued.key)
@@ -67,36 +67,36 @@ def issue(folder: Path, extra_names: Iterable[str] = ()) -> Issued:
     return issued
 
 
-def issue_client(folder: Path, name: str, organization: str) -> Client:
-    """For somebody who calls, by the authority in the folder, where it is then as ``NAME.pem`` and ``NAME-key.pem``."""
+def issue_client(folder: Path, name: str, organization: str) -> ClientCertificate:
+    """A client certificate of the authority in the folder, stored there as ``NAME.pem`` and ``NAME-key.pem``."""
     certificate, key = folder / f"{name}.pem", folder / f"{name}-key.pem"
     authority, client = _read(folder / "ca.pem", folder / "ca-key.pem"), _read(certificate, key)
     if authority is None:
-        raise InvalidMachine(f"no certificate authority in {folder}; remove the folder, and it is made anew")
+        raise InvalidMachine(f"no certificate authority in {folder}; delete the folder, and restart to create one")
     now = datetime.now(UTC)
     if client is None or not _valid(client, now) or not _by(authority, client):
         client = _new_client(authority, name, organization, now)
         _write(client.certificate, certificate, client.key, key)
-    return Client(certificate.read_text(), key.read_text())
+    return ClientCertificate(certificate.read_text(), key.read_text())
 
 
-def _read(certificate: Path, key: Path) -> _Pair | None:
-    """None for what is not there, is no longer readable, or does not belong together."""
+def _read(certificate: Path, key: Path) -> _KeyPair | None:
+    """Certificate and key; None if a file is missing or unreadable, or if they do not match."""
     try:
-        found = x509.load_pem_x509_certificate(certificate.read_bytes())
+        loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
         private = serialization.load_pem_private_key(key.read_bytes(), None)
     except (OSError, ValueError, TypeError):
         return None
-    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != found.public_key():
+    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != loaded.public_key():
         return None
-    return _Pair(private, found)
+    return _KeyPair(private, loaded)
 
 
-def _valid(pair: _Pair, now: datetime) -> bool:
+def _valid(pair: _KeyPair, now: datetime) -> bool:
     return pair.certificate.not_valid_before_utc <= now < pair.certificate.not_valid_after_utc - SPARE
 
 
-def _by(authority: _Pair, server: _Pair) -> bool:
+def _by(authority: _KeyPair, server: _KeyPair) -> bool:
     try:
         server.certificate.verify_directly_issued_by(authority.certificate)
     except (ValueError, TypeError, InvalidSignature):
@@ -104,7 +104,7 @@ def _by(authority: _Pair, server: _Pair) -> bool:
     return True
 
 
-def _names(pair: _Pair) -> list[x509.GeneralName]:
+def _names(pair: _KeyPair) -> list[x509.GeneralName]:
     try:
         return list(pair.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
     except x509.ExtensionNotFound:
@@ -122,30 +122,34 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _new_authority(now: datetime) -> _Pair:
+def _new_authority(now: datetime) -> _KeyPair:
     key = ec.generate_private_key(ec.SECP256R1())
     name = _called("Canton emulator CA")
     built = _builder(name, name, key, now, AUTHORITY_DAYS).add_extension(x509.BasicConstraints(True, 0), critical=True)
     built = built.add_extension(_usage(signs_certificates=True), critical=True)
-    return _Pair(key, built.sign(key, hashes.SHA256()))
+    return _KeyPair(key, built.sign(key, hashes.SHA256()))
 
 
-def _new_server(authority: _Pair, names: Iterable[str], now: datetime) -> _Pair:
+def _new_server(authority: _KeyPair, names: Iterable[str], now: datetime) -> _KeyPair:
     key = ec.generate_private_key(ec.SECP256R1())
     built = _end_entity(authority, _called("Canton emulator"), key, ExtendedKeyUsageOID.SERVER_AUTH, now)
     built = built.add_extension(x509.SubjectAlternativeName(_general(names)), critical=False)
-    return _Pair(key, built.sign(authority.key, hashes.SHA256()))
+    return _KeyPair(key, built.sign(authority.key, hashes.SHA256()))
 
 
-def _new_client(authority: _Pair, name: str, organization: str, now: datetime) -> _Pair:
+def _new_client(authority: _KeyPair, name: str, organization: str, now: datetime) -> _KeyPair:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization), *_called(name)])
     built = _end_entity(authority, subject, key, ExtendedKeyUsageOID.CLIENT_AUTH, now)
-    return _Pair(key, built.sign(authority.key, hashes.SHA256()))
+    return _KeyPair(key, built.sign(authority.key, hashes.SHA256()))
 
 
 def _end_entity(
-    authority: _Pair, subject: x509.Name, key: ec.EllipticCurvePrivateKey, purpose: x509.ObjectIdentifier, now: datetime
+    authority: _KeyPair,
+    subject: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    purpose: x509.ObjectIdentifier,
+    now: datetime,
 ) -> x509.CertificateBuilder:
     by = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     built = _builder(subject, authority.certificate.subject, key, now, SERVER_DAYS)
@@ -199,7 +203,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def _put(path: Path, data: bytes, mode: int) -> None:
-    """Whole or not at all: a key that was cut off by a power failure would be made anew, and its CA distrusted."""
+    """Writes a file whole or not at all: a truncated key would be replaced, and clients would distrust the new CA."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

@@ -1,15 +1,15 @@
-"""How those who follow something hear that there may be news."""
+"""A signal for waiting requests that something may have changed."""
 
 from __future__ import annotations
 
 import asyncio
 
 SHORTEST = 0.02
-"""Seconds between two beats: news of a busy machine comes in bundles."""
+"""Least seconds between two notifications: changes of a busy machine are bundled."""
 
 
 class ChangeSignal:
-    """Beats when something may have changed; costs nothing while nobody waits."""
+    """Wakes waiters when something may have changed; without waiters it costs nothing."""
 
     def __init__(self) -> None:
         self._beat = asyncio.Event()
@@ -17,7 +17,7 @@ class ChangeSignal:
         self._due = False
         self._over = False
 
-    def beat(self) -> None:
+    def notify(self) -> None:
         if self._waiting and not self._due:
             self._due = True
             asyncio.get_running_loop().call_later(SHORTEST, self._now)
@@ -27,18 +27,18 @@ class ChangeSignal:
         beat, self._beat = self._beat, asyncio.Event()
         beat.set()
 
-    def end(self) -> None:
-        """This machine is left: whoever waits is told so, now and from now on."""
+    def close(self) -> None:
+        """Ends all waits, now and in future: another machine is loaded, or the emulator stops."""
         self._over = True
         self._beat.set()
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Until the next beat, or for so many real seconds; False when it is over."""
+        """Waits for the next notification, or at most for these real seconds; returns False after ``close``."""
         if self._over:
             return False
         self._waiting += 1
         try:
-            # Not wait_for, which in Python 3.11 may lose that it was cancelled.
+            # Not wait_for, which in Python 3.11 may lose a cancellation.
             async with asyncio.timeout(seconds):
                 await self._beat.wait()
         except TimeoutError:

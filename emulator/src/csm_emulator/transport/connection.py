@@ -1,4 +1,4 @@
-"""One connection of a listener: where uvicorn's own is not what services and their clients need."""
+"""One connection of a listener: the differences from uvicorn's that services and their clients need."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from csm_emulator.transport.tunnel import MOST_UNREAD, Tunnel
 CONNECTION = "csm_emulator.connection"
 """The extension of a request's scope that holds its connection."""
 HEAD_LIMIT = 1 << 20
-"""As Go's DefaultMaxHeaderBytes."""
+"""Bytes, as Go's DefaultMaxHeaderBytes."""
 MOST_HEADERS = 100
-"""As Envoy."""
+"""As in Envoy."""
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _PARSED = 65_535
 """The longest target that httptools reads."""
 _LIST, _LINK = b"LIST ", b"LINK "
-"""Vault's own method, which the parser does not know, travels past it as one that nobody uses."""
+"""Vault's method LIST, which the parser does not know, is passed through it as LINK, which no client uses."""
 
 
 def method_of(parsed: str) -> str:
@@ -28,41 +28,41 @@ def method_of(parsed: str) -> str:
 
 
 class Connection(HttpToolsProtocol):
-    """One connection, which a fault may cut, and which an upgrade may take over. Uvicorn itself reads headers without
-    an end, refuses long queries, and hangs up on who stops sending after a request.
+    """A connection that faults can abort and upgrades can take over. Uvicorn's own reads headers without a limit,
+    refuses long queries, and closes when the client closes its sending side after a request.
     """
 
     _head: int | None = None
-    """How much of a head that has not ended has come."""
+    """Bytes received of an incomplete head; None outside of a head."""
     _tunnel: Tunnel | None = None
-    """There after an upgrade: what comes is no HTTP any more."""
+    """Set after an upgrade: received bytes are no longer HTTP."""
     _data = b""
-    """What is being read."""
-    _behind: bytes | None = None
-    """What came behind a request for an upgrade: until that is answered nobody knows whether it is HTTP."""
-    _owed = 0
-    """Bytes of that request's body that have not come."""
+    """The bytes that the parser is reading."""
+    _held_data: bytes | None = None
+    """Bytes received after a request for an upgrade: whether they are HTTP depends on the response."""
+    _missing_body = 0
+    """Bytes of that request's body that are not yet received."""
     _answering: RequestResponseCycle | None = None
-    """The request that is being carried out; ``cycle`` is the last one that was heard of."""
+    """The request that is being handled; ``cycle`` is the last one received."""
     streaming = False
-    """An answer without an end goes out: who stops sending is taken for gone."""
+    """An endless response is being sent: a client that closes its sending side counts as disconnected."""
 
     def open_tunnel(self, head: bytes) -> Tunnel:
-        """Answer the request that is being carried out with this head, and speak freely from then on."""
+        """Sends this head as the response to the current request, and turns the connection into a tunnel."""
         cycle: RequestResponseCycle = self.cycle
         cycle.response_started = cycle.response_complete = True
         self._tunnel = Tunnel(self.transport, self.flow)
         self.transport.write(head)
-        self._tunnel.feed(self._behind or b"")
-        self._behind = None
+        self._tunnel.feed(self._held_data or b"")
+        self._held_data = None
         return self._tunnel
 
     def cut(self) -> None:
         self.transport.abort()
 
     def caller(self) -> str:
-        shown = self.transport.get_extra_info("peercert") or {}
-        names = [value for part in shown.get("subject", ()) for name, value in part if name == "commonName"]
+        certificate = self.transport.get_extra_info("peercert") or {}
+        names = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
         return names[0] if names else ""
 
     def on_message_begin(self) -> None:
@@ -81,31 +81,31 @@ class Connection(HttpToolsProtocol):
             self.scope["query_string"] = query.partition(b"#")[0]
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Java asks every server for HTTP/2, and takes no answer for an answer."""
+        """Handles requests for an upgrade to HTTP/2, which Java sends to every server, as usual requests."""
         ended = sys.exception()
         if isinstance(ended, HttpParserUpgrade):
-            self._behind = b""
-            self._owed = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
-            self.cycle.more_body = self._owed > 0
+            self._held_data = b""
+            self._missing_body = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
+            self.cycle.more_body = self._missing_body > 0
             self._hold(self._data[ended.args[0] :])
 
     def _hold(self, data: bytes) -> None:
-        """The parser takes a request for an upgrade to have no body, and Java sends one."""
-        body, rest = data[: self._owed], data[self._owed :]
+        """Splits received bytes: the parser assumes that a request for an upgrade has no body, but Java sends one."""
+        body, following = data[: self._missing_body], data[self._missing_body :]
         if body:
-            self._owed -= len(body)
-            self.cycle.more_body = self._owed > 0
+            self._missing_body -= len(body)
+            self.cycle.more_body = self._missing_body > 0
             self.on_body(body)
-        self._behind = (self._behind or b"") + rest
-        if len(self._behind) > MOST_UNREAD:
+        self._held_data = (self._held_data or b"") + following
+        if len(self._held_data) > MOST_UNREAD:
             self.flow.pause_reading()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._behind is None or not self.cycle.response_complete or self.transport.is_closing():
+        if self._held_data is None or not self.cycle.response_complete or self.transport.is_closing():
             return
-        behind, self._behind = self._behind, None
-        if self._owed:
+        behind, self._held_data = self._held_data, None
+        if self._missing_body:
             self.transport.close()
         else:
             self.data_received(behind)
@@ -114,7 +114,7 @@ class Connection(HttpToolsProtocol):
         if self._tunnel is not None:
             self._tunnel.feed(data)
             return
-        if self._behind is not None:
+        if self._held_data is not None:
             self._hold(data)
             return
         cycle: RequestResponseCycle | None = self.cycle
@@ -131,11 +131,11 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def shutdown(self) -> None:
-        """A client that keeps an idle connection may not hear, over TLS, that it is closed, and nobody waits for it."""
+        """Aborts idle connections: over TLS, a client may not notice the close, and shutdown would wait for it."""
         super().shutdown()
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and cycle.more_body and not cycle.response_started:
-            # Half a request, whose other half may never come.
+            # An incomplete request, which may never be completed.
             self.transport.abort()
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():
             self.transport.abort()
@@ -147,14 +147,14 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         if self._answering is not None and not self._answering.response_complete:
-            # Uvicorn tells the last of those that were sent one behind another.
+            # Uvicorn notifies only the last of pipelined requests.
             self._answering.disconnected = True
             self._answering.message_event.set()
         if self._tunnel is not None:
             self._tunnel.feed_end()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """Whoever has said all still hears the answer; TLS knows no half-closed connection."""
+        """A client that closes its sending side still gets the response, except over TLS, which has no half-close."""
         cycle: RequestResponseCycle | None = self.cycle
         if self.scheme != "http" or self.streaming or cycle is None or cycle.response_complete or cycle.more_body:
             return None

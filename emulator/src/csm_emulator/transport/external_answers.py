@@ -1,4 +1,4 @@
-"""Answers of servers outside: found out beside everything else, and known when they are asked for again."""
+"""Responses of external servers: fetched in the background, and known when the request is handled again."""
 
 from __future__ import annotations
 
@@ -7,61 +7,66 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from csm_emulator.transport.call import Reply
-from csm_emulator.transport.external_servers import Question, Unheard, Unreachable, ask_beside
+from csm_emulator.transport.external_servers import (
+    AnswerPending,
+    ExternalRequest,
+    ExternalServerUnreachable,
+    send_in_thread,
+)
 
 TIMEOUT = 30.0
-"""As long as the API server waits for a webhook."""
-AT_ONCE = 16
-"""Servers that are asked at the same time; others wait."""
-Answers = dict[Question, Reply | Unreachable]
+"""Seconds, as the API server waits for a webhook."""
+MAX_PARALLEL = 16
+"""Requests to external servers at the same time; others wait."""
+Answers = dict[ExternalRequest, Reply | ExternalServerUnreachable]
 
 
 class ExternalAnswers:
-    """A request brings along what it has heard; for what is due, which is one thing at a time, it is kept here."""
+    """A request brings its known responses along; those for due actions, which run one at a time, are kept here."""
 
     def __init__(self) -> None:
         self._due: Answers = {}
-        self._heard = self._due
-        self._under_way: dict[Question, asyncio.Task[None]] = {}
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._known = self._due
+        self._fetching: dict[ExternalRequest, asyncio.Task[None]] = {}
+        self._places = asyncio.Semaphore(MAX_PARALLEL)
 
     @contextmanager
-    def knowing(self, answers: Answers) -> Iterator[None]:
-        """While a request is handled."""
-        self._heard = answers
+    def use(self, answers: Answers) -> Iterator[None]:
+        """Uses these responses while a request is handled."""
+        self._known = answers
         try:
             yield
         finally:
-            self._heard = self._due
+            self._known = self._due
 
-    def consult(self, question: Question) -> Reply:
-        answer = self._heard.get(question)
+    def answer_to(self, question: ExternalRequest) -> Reply:
+        answer = self._known.get(question)
         if answer is None:
-            raise Unheard(question)
-        if isinstance(answer, Unreachable):
+            raise AnswerPending(question)
+        if isinstance(answer, ExternalServerUnreachable):
             raise answer
         return answer
 
-    def find_out(self, question: Question) -> None:
-        if question not in self._under_way:
-            self._under_way[question] = asyncio.ensure_future(self._find_out(question))
+    def fetch(self, question: ExternalRequest) -> None:
+        if question not in self._fetching:
+            self._fetching[question] = asyncio.ensure_future(self._fetch(question))
 
-    async def _find_out(self, question: Question) -> None:
+    async def _fetch(self, question: ExternalRequest) -> None:
         try:
             self._due[question] = await self.ask(question)
         finally:
-            del self._under_way[question]
+            del self._fetching[question]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._due.clear()
 
     async def turn(self) -> None:
-        """Give others a turn; one of some length, when something is being found out."""
-        if self._under_way:
-            await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+        """Lets other tasks run; while responses are being fetched, until one arrives."""
+        if self._fetching:
+            await asyncio.wait(self._fetching.values(), return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(0)
 
-    async def ask(self, question: Question) -> Reply | Unreachable:
+    async def ask(self, question: ExternalRequest) -> Reply | ExternalServerUnreachable:
         async with self._places:
-            return await ask_beside(question, TIMEOUT)
+            return await send_in_thread(question, TIMEOUT)

@@ -1,7 +1,8 @@
-"""Servers outside of the emulator that have a say in what happens inside.
+"""Requests to servers outside of the emulator, such as the hooks of tenants, whose responses decide what happens.
 
-Nothing inside can wait. Who consults such a server without its answer being known leaves by ``Unheard``; whoever began
-it all has the answer found out and begins again, from the start. So it must bear to be begun twice.
+Code of services cannot wait. If the response is not known yet, ``answer_to`` raises ``AnswerPending``; the caller at
+the top then fetches it and handles the request, or runs the action, again from the start. So the code before that
+point must be safe to repeat.
 """
 
 from __future__ import annotations
@@ -30,72 +31,72 @@ _AS_IT_WAS = (307, 308)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A POST."""
+class ExternalRequest:
+    """A POST request."""
 
     url: str
     body: bytes
     headers: tuple[tuple[str, str], ...]
 
 
-class Unheard(Exception):
-    """The answer is not known yet."""
+class AnswerPending(Exception):
+    """The response is not known yet."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: ExternalRequest) -> None:
         super().__init__(question.url)
         self.question = question
 
 
-class Unreachable(Exception):
-    """There is no answer, in the words of the client."""
+class ExternalServerUnreachable(Exception):
+    """There is no response; the text is an error message as Go's HTTP client has it."""
 
 
 class ExternalServers(Protocol):
-    def consult(self, question: Question) -> Reply:
-        """Raises ``Unheard``, or ``Unreachable`` when nobody answered."""
+    def answer_to(self, question: ExternalRequest) -> Reply:
+        """The response; raises ``AnswerPending`` or ``ExternalServerUnreachable``."""
 
-    def find_out(self, question: Question) -> None:
-        """For something that is due, and tried again."""
+    def fetch(self, question: ExternalRequest) -> None:
+        """Fetches the response in the background, for a due action that is retried."""
 
-    def forget(self) -> None:
-        """What was due is over, one way or the other."""
+    def clear(self) -> None:
+        """Discards the responses for a due action, which has finished."""
 
 
 class NoExternalServers:
-    """Without a network: whoever is asked agrees."""
+    """Without a network: every request is answered by 200."""
 
-    def consult(self, _: Question) -> Reply:
+    def answer_to(self, _: ExternalRequest) -> Reply:
         return Reply(200)
 
-    def find_out(self, _: Question) -> None:
+    def fetch(self, _: ExternalRequest) -> None:
         return
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         return
 
 
 def target(place: SplitResult) -> str:
-    """What stands on the first line of a request there."""
+    """The target on the first line of a request."""
     return f"{place.path or '/'}{'?' + place.query if place.query else ''}"
 
 
-def send(question: Question, timeout: float) -> Reply:
-    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``Unreachable``.
+def send(question: ExternalRequest, timeout: float) -> Reply:
+    """Sends to loopback addresses only, without verifying certificates, as TAPMS and HMNFD do.
 
-    Redirects are followed as Go does.
+    Redirects are followed as Go does. Raises ``ExternalServerUnreachable``.
     """
     until = time.monotonic() + timeout
     try:
         return _exchanged(question, until)
     except TimeoutError as error:
-        raise Unreachable(_TOO_LATE) from error
+        raise ExternalServerUnreachable(_TOO_LATE) from error
     except ConnectionRefusedError as error:
-        raise Unreachable("dial tcp: connect: connection refused") from error
+        raise ExternalServerUnreachable("dial tcp: connect: connection refused") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise Unreachable(_TOO_LATE if time.monotonic() >= until else str(error)) from error
+        raise ExternalServerUnreachable(_TOO_LATE if time.monotonic() >= until else str(error)) from error
 
 
-def _exchanged(question: Question, until: float) -> Reply:
+def _exchanged(question: ExternalRequest, until: float) -> Reply:
     method, url, body = "POST", question.url, question.body
     for _ in range(_REDIRECTS):
         place = urlsplit(url)
@@ -111,25 +112,25 @@ def _exchanged(question: Question, until: float) -> Reply:
         url = urljoin(url, location)
         if answer.status in _AS_GET:
             method, body = "GET", b""
-    raise Unreachable(f"stopped after {_REDIRECTS} redirects")
+    raise ExternalServerUnreachable(f"stopped after {_REDIRECTS} redirects")
 
 
-def _left(until: float) -> float:
+def _remaining_seconds(until: float) -> float:
     return max(until - time.monotonic(), 0.001)
 
 
 @contextmanager
 def _connected(place: SplitResult, until: float) -> Iterator[http.client.HTTPConnection]:
-    """Cut off at that moment, however well each single byte was in time."""
+    """A connection that is cut off at that moment, even if single bytes still arrive in time."""
     host = place.hostname or ""
     if place.scheme not in _PORTS:
-        raise Unreachable(f'unsupported protocol scheme "{place.scheme}"')
+        raise ExternalServerUnreachable(f'unsupported protocol scheme "{place.scheme}"')
     if not is_loopback(host):
-        raise Unreachable(f"dial tcp: lookup {host}: the emulator talks to loopback only")
+        raise ExternalServerUnreachable(f"dial tcp: lookup {host}: the emulator talks to loopback only")
     port = place.port or _PORTS[place.scheme]
     with ExitStack() as stack:
-        line = stack.enter_context(socket.create_connection((host, port), _left(until)))
-        timer = threading.Timer(_left(until), _cut, (stack.enter_context(line.dup()),))
+        line = stack.enter_context(socket.create_connection((host, port), _remaining_seconds(until)))
+        timer = threading.Timer(_remaining_seconds(until), _shut_down_socket, (stack.enter_context(line.dup()),))
         timer.daemon = True
         timer.start()
         stack.callback(timer.cancel)
@@ -138,7 +139,7 @@ def _connected(place: SplitResult, until: float) -> Iterator[http.client.HTTPCon
         yield connection
 
 
-def _cut(line: socket.socket) -> None:
+def _shut_down_socket(line: socket.socket) -> None:
     with suppress(OSError):
         line.shutdown(socket.SHUT_RDWR)
 
@@ -150,23 +151,23 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-async def ask_beside(question: Question, seconds: float) -> Reply | Unreachable:
-    """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
+async def send_in_thread(request: ExternalRequest, seconds: float) -> Reply | ExternalServerUnreachable:
+    """Sends in a daemon thread: when the emulator stops, it does not wait for it, as for threads of the pool."""
     loop = asyncio.get_running_loop()
-    heard: asyncio.Future[Reply | Unreachable] = loop.create_future()
+    answer_future: asyncio.Future[Reply | ExternalServerUnreachable] = loop.create_future()
 
-    def tell(answer: Reply | Unreachable) -> None:
-        if not heard.done():
-            heard.set_result(answer)
+    def tell(answer: Reply | ExternalServerUnreachable) -> None:
+        if not answer_future.done():
+            answer_future.set_result(answer)
 
     def ask() -> None:
-        answer: Reply | Unreachable
+        answer: Reply | ExternalServerUnreachable
         try:
-            answer = send(question, seconds)
-        except Unreachable as unreachable:
+            answer = send(request, seconds)
+        except ExternalServerUnreachable as unreachable:
             answer = unreachable
         with suppress(RuntimeError):  # the loop is over
             loop.call_soon_threadsafe(tell, answer)
 
     threading.Thread(target=ask, daemon=True).start()
-    return await heard
+    return await answer_future

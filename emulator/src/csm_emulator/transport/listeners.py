@@ -1,4 +1,4 @@
-"""Sockets, and the servers on them."""
+"""Listening sockets, and the servers on them."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from csm_emulator.transport.connection import Connection
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What a TLS listener shows."""
+    """The certificate of a TLS listener."""
 
     chain: Path
     key: Path
     clients: Path | None = None
-    """An authority: who shows a certificate of it is known by it, and others are not sent away."""
+    """The CA of client certificates: a client may present one, which identifies it, but need not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A bound socket and what answers on it."""
+    """A bound socket and the application that answers on it."""
 
     bound: socket.socket
     app: App
     certificate: Certificate | None = None
     path: str = ""
-    """What belongs to the address beside host and port."""
+    """The path of the URL."""
 
     @property
     def url(self) -> str:
         host, port = self.bound.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        return f"{'https' if self.certificate else 'http'}://{shown}:{port}{self.path}"
+        host_text = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.certificate else 'http'}://{host_text}:{port}{self.path}"
 
 
 def bind(host: str, port: int) -> socket.socket:
     if not host:
-        raise Unavailable("cannot listen on no address; 0.0.0.0 is every one")
+        raise Unavailable("the address to listen on is empty; use 0.0.0.0 for all addresses")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -59,7 +59,7 @@ def bind(host: str, port: int) -> socket.socket:
         bound.close()
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise Unavailable(
-            f"cannot listen on {host} port {port}: {reason}; stop what uses it, or take --port 0 for a free one"
+            f"cannot listen on {host} port {port}: {reason}; stop what uses it, or use --port 0 for a free port"
         ) from error
     return bound
 
@@ -72,7 +72,7 @@ def is_loopback(host: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """One of several in a process: signals are the process's own affair."""
+    """One of several servers in a process, which handles signals itself."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -105,13 +105,13 @@ def _loaded(listener: Listener) -> uvicorn.Config:
     config = _config(listener)
     config.load()
     if config.ssl is not None:
-        # Clients that wait for a readable socket and then block in TLS take a ticket for an answer, and hang.
+        # Some clients wait for a readable socket and then block in TLS: a session ticket would make them hang.
         config.ssl.num_tickets = 0
     return config
 
 
 def _config(listener: Listener) -> uvicorn.Config:
-    shown = listener.certificate
+    certificate = listener.certificate
     return uvicorn.Config(
         listener.app,
         http=Connection,
@@ -120,12 +120,12 @@ def _config(listener: Listener) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        # Nothing stands before these listeners: who asks is who is connected, whatever a header says.
+        # There is no proxy before these listeners: the client is the peer, whatever a header says.
         proxy_headers=False,
         timeout_graceful_shutdown=2,
         timeout_keep_alive=75,
-        ssl_certfile=str(shown.chain) if shown else None,
-        ssl_keyfile=str(shown.key) if shown else None,
-        ssl_ca_certs=str(shown.clients) if shown and shown.clients else None,
-        ssl_cert_reqs=ssl.CERT_OPTIONAL if shown and shown.clients else ssl.CERT_NONE,
+        ssl_certfile=str(certificate.chain) if certificate else None,
+        ssl_keyfile=str(certificate.key) if certificate else None,
+        ssl_ca_certs=str(certificate.clients) if certificate and certificate.clients else None,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if certificate and certificate.clients else ssl.CERT_NONE,
     )

@@ -1,4 +1,4 @@
-"""How services inside the cluster ask one another: over their own protocols, without gateway and token."""
+"""Requests between services inside the cluster: over their APIs, without gateway and token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.transport.call import JSON, Call, Reply
 NO_BODY = object()
 
 Ask = Callable[[str, Call], Reply]
-"""(name of the service, call) → reply, with the faults of the wire."""
+"""(name of the service, call) → reply, with injected faults."""
 
 
 class Mesh:
@@ -30,8 +30,8 @@ class Mesh:
         peer: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """A body goes as JSON, unless it is bytes; ``peer`` is the source address that the service sees, for the few
-        that look at it; names of headers are in lower case.
+        """One request. A body is sent as JSON, unless it is bytes; ``peer`` is the source address that the service
+        sees; names of headers are in lower case.
         """
         target = path
         path, _, query = path.partition("?")

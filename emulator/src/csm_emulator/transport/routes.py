@@ -1,4 +1,4 @@
-"""Which function answers which path."""
+"""Routes: which function handles which method and path."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Raised = TypeVar("Raised", bound=Exception)
 class Route:
     method: str
     path: str
-    """Segments, of which ``{name}`` takes any one and ``{name...}``, as the last, all the rest."""
+    """A path in which ``{name}`` matches any segment, and ``{name...}`` at the end all remaining ones."""
     handler: Handler
 
     def through(self, wrap: Callable[[Handler], Handler]) -> Route:
-        """The same, with something around its handler."""
+        """The same route with its handler wrapped."""
         return replace(self, handler=wrap(self.handler))
 
 
 def catching(handler: Handler, kind: type[Raised], answer: Callable[[Call, Raised], Reply]) -> Handler:
-    """A handler that may leave by an exception of this kind, which becomes the answer."""
+    """A handler that turns exceptions of this kind into replies."""
 
     def handle(call: Call) -> Reply:
         try:
@@ -41,7 +41,7 @@ _UNSUPPORTED = "csm_emulator_unsupported"
 
 
 def unsupported(reason: str, answer: Callable[[str], Reply]) -> Handler:
-    """For what the emulator leaves out; ``answer`` puts the reason into the service's own shape, with status 501."""
+    """The handler of an unsupported operation: status 501, with the reason in the service's error format."""
 
     def refuse(_: Call) -> Reply:
         return answer(reason)
@@ -51,27 +51,27 @@ def unsupported(reason: str, answer: Callable[[str], Reply]) -> Handler:
 
 
 def reason_unsupported(handler: Handler) -> str:
-    """Why it is left out; empty when it is not."""
+    """Why the operation is not supported; empty if it is."""
     return str(getattr(handler, _UNSUPPORTED, ""))
 
 
 NO_SNIFF = (("X-Content-Type-Options", "nosniff"),)
-"""What Go's ``http.Error`` sends beside its text."""
+"""The header that Go's ``http.Error`` adds."""
 
 
 def go_not_found(_: Call) -> Reply:
-    """What Go's own server says."""
+    """The 404 of Go's HTTP server."""
     return replace(text_reply("404 page not found\n", 404), headers=NO_SNIFF)
 
 
 def go_wrong_method(_: Call, allowed: Sequence[str]) -> Reply:  # noqa: ARG001 (the shape of every such function)
-    """What gorilla/mux says: nothing."""
+    """The 405 of gorilla/mux, without a body."""
     return Reply(405)
 
 
 @dataclass(frozen=True, slots=True)
 class EmulatedService:
-    """One service: its routes, and where it stands."""
+    """One service: its routes, and its place behind the gateway."""
 
     name: str
     mounts: Sequence[tuple[str, str]]
@@ -80,29 +80,29 @@ class EmulatedService:
     not_found: Handler = go_not_found
     wrong_method: Callable[[Call, Sequence[str]], Reply] = go_wrong_method
     body_limit: int = 5 << 20
-    """Room for every component of a machine of 10,000 nodes, and less than a second's work in most shapes."""
+    """Bytes: enough for every component of a machine of 10,000 nodes, and mostly less than a second's work."""
     open_paths: Sequence[str] = ()
     """Prefixes on the gateway that need no token."""
-    outside: bool = False
-    """It has a listener of its own, at the root of its address, and is not behind the gateway."""
+    has_own_listener: bool = False
+    """Whether it has a listener of its own instead of being behind the gateway."""
     too_large: Reply = TOO_LARGE
-    """The answer to a body beyond ``body_limit``."""
+    """The response to a body above ``body_limit``."""
     restarted: Callable[[], None] | None = None
-    """Called when the service comes back from a restart: what it kept in memory only is gone."""
+    """Called after a restart of the service: it discards what it kept in memory only."""
     stopped: Callable[[], None] | None = None
-    """Called when the last pod of the service has ended: what its process does when it is told to end."""
+    """Called when the last pod of the service has ended: what its process does on SIGTERM."""
 
 
 @dataclass(slots=True)
 class _Branch:
     fixed: dict[str, _Branch] = field(default_factory=dict)
     any: _Branch | None = None
-    rest: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
-    here: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+    catch_all: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+    handlers: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
 
 
 class Router:
-    """Fixed segments win over ``{names}``, and ``{names}`` over ``{rest...}``."""
+    """Finds handlers: fixed segments take precedence over ``{name}``, and ``{name}`` over ``{name...}``."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._root = _Branch()
@@ -114,7 +114,7 @@ class Router:
         for segment in route.path.split("/")[1:]:
             if segment.endswith("...}"):
                 names.append(segment[1:-4])
-                branch.rest[route.method] = (route.handler, tuple(names))
+                branch.catch_all[route.method] = (route.handler, tuple(names))
                 return
             if segment.startswith("{"):
                 names.append(segment[1:-1])
@@ -122,37 +122,37 @@ class Router:
                 branch = branch.any
             else:
                 branch = branch.fixed.setdefault(segment, _Branch())
-        if route.method in branch.here:
+        if route.method in branch.handlers:
             raise ValueError(f"two routes for {route.method} {route.path}")
-        branch.here[route.method] = (route.handler, tuple(names))
+        branch.handlers[route.method] = (route.handler, tuple(names))
 
     def find(self, path: str) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
-        """The handlers by method of the best match, and what stood for the names; empty when nothing matches."""
-        return _find(self._root, path.split("/")[1:], ())
+        """The handlers of the best match, by method, and the values of its names; empty without a match."""
+        return _find_handlers(self._root, path.split("/")[1:], ())
 
-    def answer(self, call: Call, face: EmulatedService) -> Reply:
+    def answer(self, call: Call, service: EmulatedService) -> Reply:
         methods, values = self.find(call.path)
         if not methods:
-            return face.not_found(call)
-        found = methods.get(call.method)
-        if found is None:
-            return face.wrong_method(call, sorted(methods))
-        handler, names = found
+            return service.not_found(call)
+        entry = methods.get(call.method)
+        if entry is None:
+            return service.wrong_method(call, sorted(methods))
+        handler, names = entry
         return handler(call.at(dict(zip(names, values, strict=True))))
 
 
-def _find(
+def _find_handlers(
     branch: _Branch, segments: list[str], values: tuple[str, ...]
 ) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
     if not segments:
-        return branch.here, values
+        return branch.handlers, values
     head, tail = segments[0], segments[1:]
     if head in branch.fixed:
-        found = _find(branch.fixed[head], tail, values)
-        if found[0]:
-            return found
+        match = _find_handlers(branch.fixed[head], tail, values)
+        if match[0]:
+            return match
     if branch.any is not None and head:
-        found = _find(branch.any, tail, (*values, head))
-        if found[0]:
-            return found
-    return (branch.rest, (*values, "/".join(segments))) if branch.rest else ({}, ())
+        match = _find_handlers(branch.any, tail, (*values, head))
+        if match[0]:
+            return match
+    return (branch.catch_all, (*values, "/".join(segments))) if branch.catch_all else ({}, ())

@@ -1,4 +1,4 @@
-"""How services inside the cluster keep bytes in S3: over the mesh, signed as outside."""
+"""The S3 client of services inside the cluster: over the mesh, with signed requests."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from csm_emulator.transport.sigv4 import Keys, Request, encoded_path, signed_hea
 
 HOST = "rgw-vip.nmn"
 PIECE = 4 << 20
-"""As much as is asked for at once: what is larger would come as a stream."""
+"""Bytes per request: larger responses would be streams."""
 _TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")
 
 
-class Head(TypedDict):
+class ObjectHead(TypedDict):
     size: int
     etag: str
     """Without quotes."""
 
 
 class S3Unavailable(Exception):
-    """S3 did not do what was asked: it is away, or refuses."""
+    """S3 is down or refuses a request."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(f"S3 answered {reply.status}")
         self.reply = reply
 
 
-class S3:
-    """``S3(world.mesh, s3_keys(world.dice)).get("boot-images", key)``. Raises ``S3Unavailable``."""
+class S3Client:
+    """``S3Client(context.mesh, s3_keys(context.random)).get("boot-images", key)``. Raises ``S3Unavailable``."""
 
     def __init__(self, mesh: Mesh, keys: Keys) -> None:
         self._mesh = mesh
         self._keys = keys
 
     def get(self, bucket: str, key: str) -> bytes | None:
-        """None when there is no such object."""
+        """The content of an object; None if it does not exist."""
         pieces: list[bytes] = []
         size, have = 1, 0
         while have < size:
@@ -48,7 +48,7 @@ class S3:
             if reply.status == 404:
                 return None
             if reply.status == 416:
-                break  # nothing is in it
+                break  # an empty object
             if reply.status not in (200, 206):
                 raise S3Unavailable(reply)
             pieces.append(reply.body)
@@ -56,7 +56,7 @@ class S3:
             size = _total(reply)
         return b"".join(pieces)
 
-    def head(self, bucket: str, key: str) -> Head | None:
+    def head(self, bucket: str, key: str) -> ObjectHead | None:
         reply = self._ask("HEAD", bucket, key)
         if reply.status == 404:
             return None
@@ -64,12 +64,12 @@ class S3:
         return {"size": int(headers["content-length"]), "etag": headers["etag"].strip('"')}
 
     def put(self, bucket: str, key: str, data: bytes, media: str = "") -> str:
-        """The new object's etag, without quotes."""
+        """Stores an object; returns its etag, without quotes."""
         headers = {"content-type": media} if media else {}
         return _headers(self._checked(self._ask("PUT", bucket, key, headers, data)))["etag"].strip('"')
 
     def delete(self, bucket: str, key: str) -> None:
-        """Whether or not it is there."""
+        """Deletes an object, which need not exist."""
         self._checked(self._ask("DELETE", bucket, key))
 
     def _checked(self, reply: Reply) -> Reply:
@@ -82,7 +82,7 @@ class S3:
     ) -> Reply:
         path = encoded_path(f"/{bucket}/{key}")
         request = Request(method, path, (), {"host": HOST, **(headers or {})}, hashlib.sha256(data).hexdigest())
-        # S3 goes by the clocks of those who sign.
+        # S3 checks signatures by real time.
         signed = signed_headers(request, self._keys, time.time())
         return self._mesh.ask("s3", method, path, data, headers=signed)
 
@@ -92,5 +92,5 @@ def _headers(reply: Reply) -> dict[str, str]:
 
 
 def _total(reply: Reply) -> int:
-    found = _TOTAL.match(_headers(reply).get("content-range", ""))
-    return int(found[1]) if found else len(reply.body)
+    match = _TOTAL.match(_headers(reply).get("content-range", ""))
+    return int(match[1]) if match else len(reply.body)

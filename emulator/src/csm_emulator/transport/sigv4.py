@@ -1,4 +1,4 @@
-"""AWS signature version 4: made and checked, in headers and in queries.
+"""AWS signature version 4, in headers and in queries.
 
 https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html has the rules and the examples.
 """
@@ -30,7 +30,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is signed of a request."""
+    """The signed parts of a request."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Request:
     headers: Mapping[str, str]
     """Names in lower case."""
     payload: str
-    """The hash of the body, or a word in its place."""
+    """The hash of the body, or a constant such as UNSIGNED-PAYLOAD."""
 
 
 def stamp(moment: float) -> str:
@@ -48,7 +48,7 @@ def stamp(moment: float) -> str:
 
 
 def moment_of(text: str) -> float:
-    """Raises ``ValueError`` for what is no stamp."""
+    """The moment of a time stamp; raises ``ValueError``."""
     return datetime.strptime(text, _STAMP).replace(tzinfo=UTC).timestamp()
 
 
@@ -69,26 +69,28 @@ def scope_of(when: str, region: str = REGION, service: str = "s3") -> str:
 
 
 def sign(request: Request, signed: Iterable[str], secret: str, when: str, scope: str) -> str:
-    """The signature over a request: ``signed`` are the names of the headers that count, in order."""
+    """The signature of a request; ``signed`` are the names of the signed headers, in order."""
     digest = hashlib.sha256(_canonical(request, list(signed)).encode("latin-1", "replace")).hexdigest()
     return signature(secret, scope, f"{ALGORITHM}\n{when}\n{scope}\n{digest}")
 
 
 def signed_headers(request: Request, keys: Keys, moment: float, region: str = REGION) -> dict[str, str]:
-    """The headers of the request, and those that sign it."""
+    """The headers of the request with those of its signature."""
     when = stamp(moment)
     scope = scope_of(when, region)
     headers = {**request.headers, "x-amz-date": when, "x-amz-content-sha256": request.payload}
     names = sorted(headers)
     whole = Request(request.method, request.path, request.query, headers, request.payload)
-    made = sign(whole, names, keys.secret, when, scope)
+    signature_text = sign(whole, names, keys.secret, when, scope)
     credential = f"{keys.access}/{scope}"
-    headers["authorization"] = f"{ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={made}"
+    headers["authorization"] = (
+        f"{ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={signature_text}"
+    )
     return headers
 
 
 def presigned(method: str, url: str, keys: Keys, moment: float, expires: int) -> str:
-    """A URL, ``http://host/path`` with the path encoded, that needs no credentials for so many seconds."""
+    """A presigned URL, valid for ``expires`` seconds; ``url`` is ``http://host/path`` with the path encoded."""
     host, slash, path = url.partition("//")[2].partition("/")
     when = stamp(moment)
     scope = scope_of(when)
@@ -100,8 +102,8 @@ def presigned(method: str, url: str, keys: Keys, moment: float, expires: int) ->
         ("X-Amz-SignedHeaders", "host"),
     )
     request = Request(method, slash + path, query, {"host": host}, UNSIGNED)
-    made = sign(request, ["host"], keys.secret, when, scope)
-    return f"{url}?{_canonical_query(query)}&X-Amz-Signature={made}"
+    signature_text = sign(request, ["host"], keys.secret, when, scope)
+    return f"{url}?{_canonical_query(query)}&X-Amz-Signature={signature_text}"
 
 
 def _canonical(request: Request, signed: list[str]) -> str:
@@ -112,7 +114,7 @@ def _canonical(request: Request, signed: list[str]) -> str:
 
 
 def _canonical_query(query: Query) -> str:
-    """As encoded, sorted; the signature itself does not count."""
+    """The encoded query, sorted, without the signature itself."""
     pairs = sorted((_encoded(name), _encoded(value)) for name, value in query if name.lower() != "x-amz-signature")
     return "&".join(f"{name}={value}" for name, value in pairs)
 

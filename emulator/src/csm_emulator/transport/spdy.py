@@ -1,4 +1,4 @@
-"""SPDY/3.1 as a server speaks it: bytes in, events out, and the other way round. Nothing here waits or sends.
+"""The server side of SPDY/3.1, without I/O: received bytes become events, calls become bytes to send.
 
 Only what ``kubectl exec`` needs: streams that the client opens, data both ways, pings. Flow control is not kept, as in
 the library that kubectl uses, which ignores the windows.
@@ -27,7 +27,7 @@ MOST_STREAMS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class StreamOpened:
     """The other side opened a stream."""
 
     stream: int
@@ -36,8 +36,8 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
-    """Data of a stream; after ``last`` none comes any more."""
+class DataReceived:
+    """Data of a stream; ``last`` marks its end."""
 
     stream: int
     data: bytes
@@ -45,16 +45,16 @@ class Came:
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class StreamReset:
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class GoAwayReceived:
     """The other side wants to open no more streams."""
 
 
-Event = Opened | Came | Reset | Leaving
+Event = StreamOpened | DataReceived | StreamReset | GoAwayReceived
 
 
 class Spdy:
@@ -100,14 +100,14 @@ class Spdy:
             if kind == RST_STREAM:
                 stream = struct.unpack_from(">I", body)[0] & _ID
                 self._streams.discard(stream)
-                return Reset(stream)
+                return StreamReset(stream)
             if kind == PING:
                 self._pong(body)
-            return Leaving() if kind == GOAWAY else None
+            return GoAwayReceived() if kind == GOAWAY else None
         except struct.error as error:
             raise SpdyError(f"a frame of kind {kind} is too short") from error
 
-    def _opened(self, flags: int, body: bytes) -> Opened:
+    def _opened(self, flags: int, body: bytes) -> StreamOpened:
         stream = struct.unpack_from(">IIH", body)[0] & _ID
         headers = self._unpacker.unpack(body[10:])
         if stream % 2 == 0 or stream <= self._last:
@@ -116,11 +116,11 @@ class Spdy:
             raise SpdyError("too many streams")
         self._last = stream
         self._streams.add(stream)
-        return Opened(stream, headers, bool(flags & FIN))
+        return StreamOpened(stream, headers, bool(flags & FIN))
 
-    def _data(self, stream: int, flags: int, body: bytes) -> Came | None:
-        """What comes for a stream that is closed is dropped."""
-        return Came(stream, body, bool(flags & FIN)) if stream in self._streams else None
+    def _data(self, stream: int, flags: int, body: bytes) -> DataReceived | None:
+        """The event for a data frame; None for a closed stream, whose data is dropped."""
+        return DataReceived(stream, body, bool(flags & FIN)) if stream in self._streams else None
 
     def _pong(self, body: bytes) -> None:
         (number,) = struct.unpack_from(">I", body)
@@ -134,8 +134,8 @@ class Spdy:
         self._streams.discard(stream)
         self._send(RST_STREAM, 0, struct.pack(">II", stream, CANCEL))
 
-    def say(self, stream: int, data: bytes, *, last: bool = False) -> None:
-        """Nothing for a stream that the other side has cast off."""
+    def send_data(self, stream: int, data: bytes, *, last: bool = False) -> None:
+        """Sends data on a stream, unless the client has reset it."""
         if stream not in self._streams:
             return
         for start in range(0, len(data), _PIECE):
@@ -145,12 +145,12 @@ class Spdy:
         if last and not data:
             self._out.append(struct.pack(">II", stream, FIN << 24))
 
-    def leave(self) -> None:
+    def send_goaway(self) -> None:
         self._send(GOAWAY, 0, struct.pack(">II", self._last, 0))
 
     def _send(self, kind: int, flags: int, body: bytes) -> None:
         self._out.append(struct.pack(">II", _CONTROL | VERSION << 16 | kind, flags << 24 | len(body)) + body)
 
-    def take(self) -> bytes:
+    def take_output(self) -> bytes:
         out, self._out = b"".join(self._out), []
         return out

@@ -1,4 +1,4 @@
-"""Names and values as SPDY/3 sends them: compressed over the whole connection, with a dictionary that both know."""
+"""Header blocks of SPDY/3: compressed over the whole connection, with the dictionary of the specification."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TAIL = (
     b"charset=iso-8859-1,utf-,*,enq=0."
 )
 MOST = 64 << 10
-"""The longest block of headers, unpacked: nobody needs more, and zlib could make gigabytes of a few bytes."""
+"""Bytes of an uncompressed header block: zlib could expand a few bytes to gigabytes."""
 
 
 class SpdyError(Exception):
-    """The other side does not speak SPDY/3.1; the connection is over."""
+    """The client violates SPDY/3.1; the connection is closed."""
 
 
 def _with_length(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""TAPMS, as services ask it that look whose nodes they give away."""
+"""Requests to TAPMS of services that check which nodes a tenant has."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def path_of(tenant: str) -> str:
     return f"/v1alpha3/tenants/{quote(tenant, safe='', errors='replace')}"
 
 
-def ask_for(mesh: Mesh, tenant: str) -> Reply:
+def get_tenant(mesh: Mesh, tenant: str) -> Reply:
     return mesh.ask("tapms", "GET", path_of(tenant))
 
 
-def nodes_of(document: Json) -> set[str]:
-    """The xnames of all resources that a tenant has."""
+def tenant_nodes(document: Json) -> set[str]:
+    """The xnames in all resources of a tenant."""
     status = document.get("status") or {}
     return {xname for resource in status.get("tenantresources") or () for xname in resource.get("xnames") or ()}

@@ -1,4 +1,4 @@
-"""A connection after an upgrade: bytes, both ways."""
+"""A connection after an upgrade: bytes in both directions."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ import asyncio
 from uvicorn.protocols.http.flow_control import FlowControl
 
 MOST_UNREAD = 256 << 10
-"""What has come and nobody has read: a peer that sends more has to wait."""
+"""Received bytes that may wait to be read; then the peer is slowed down."""
 
 
 class Tunnel:
     def __init__(self, transport: asyncio.Transport, flow: FlowControl) -> None:
         self._transport = transport
         self._flow = flow
-        self._come = bytearray()
-        self._news = asyncio.Event()
-        self._over = False
+        self._buffer = bytearray()
+        self._data_event = asyncio.Event()
+        self._ended = False
 
     def feed(self, data: bytes) -> None:
-        self._come += data
-        self._news.set()
-        if len(self._come) > MOST_UNREAD:
+        self._buffer += data
+        self._data_event.set()
+        if len(self._buffer) > MOST_UNREAD:
             self._flow.pause_reading()
 
     def feed_end(self) -> None:
-        self._over = True
-        self._news.set()
+        self._ended = True
+        self._data_event.set()
 
     async def read(self) -> bytes:
-        """What has come, as soon as something has; empty at the end."""
-        while not self._come and not self._over:
-            self._news.clear()
-            await self._news.wait()
-        data = bytes(self._come)
-        self._come.clear()
+        """The received bytes, as soon as there are some; empty at the end."""
+        while not self._buffer and not self._ended:
+            self._data_event.clear()
+            await self._data_event.wait()
+        data = bytes(self._buffer)
+        self._buffer.clear()
         self._flow.resume_reading()
         return data
 
     async def write(self, data: bytes) -> None:
-        """Waits while the peer is slow; what is said to one that is gone is lost."""
-        if self._over:
+        """Sends bytes; waits while the peer is slow, and drops them if it has disconnected."""
+        if self._ended:
             return
         self._transport.write(data)
         if self._flow.write_paused:

@@ -1,4 +1,4 @@
-"""Notices to those who subscribed: sent once, soon, to this machine only, and forgotten."""
+"""Notices to subscribers: sent once, in the background, to loopback addresses only, without retry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 
 from csm_emulator.records import Json
 from csm_emulator.transport.call import JSON
-from csm_emulator.transport.external_servers import Question, Unreachable, ask_beside
+from csm_emulator.transport.external_servers import ExternalRequest, ExternalServerUnreachable, send_in_thread
 
 log = logging.getLogger("csm_emulator.transport.webhooks")
 MOST = 10_000
@@ -17,16 +17,16 @@ TIMEOUT = 5.0
 
 
 class Webhooks:
-    """``post`` never waits; what does not fit, or is for elsewhere, is dropped with a line in the log."""
+    """``post`` never waits; notices that do not fit the queue or cannot be sent are dropped with a log line."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.Queue[Question] = asyncio.Queue(MOST)
+        self._waiting: asyncio.Queue[ExternalRequest] = asyncio.Queue(MOST)
 
     def post(self, url: str, body: Json) -> None:
         try:
-            self._waiting.put_nowait(Question(url, json.dumps(body).encode(), (("Content-Type", JSON),)))
+            self._waiting.put_nowait(ExternalRequest(url, json.dumps(body).encode(), (("Content-Type", JSON),)))
         except asyncio.QueueFull:
-            log.warning("no notice to %s: %d are waiting already", url, MOST)
+            log.warning("notice to %s dropped: %d are waiting already", url, MOST)
 
     async def send_forever(self) -> None:
         async with asyncio.TaskGroup() as senders:
@@ -36,6 +36,6 @@ class Webhooks:
     async def _send_forever(self) -> None:
         while True:
             notice = await self._waiting.get()
-            answer = await ask_beside(notice, TIMEOUT)
-            if isinstance(answer, Unreachable):
-                log.warning("no notice to %s: %s", notice.url, answer)
+            answer = await send_in_thread(notice, TIMEOUT)
+            if isinstance(answer, ExternalServerUnreachable):
+                log.warning("notice to %s failed: %s", notice.url, answer)

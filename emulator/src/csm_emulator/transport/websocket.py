@@ -1,4 +1,4 @@
-"""WebSockets for services: the protocol is of the ``websockets`` library, the connection is a tunnel."""
+"""WebSockets for services: the protocol is the ``websockets`` library's, the connection is a tunnel."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from csm_emulator.transport.tunnel import Tunnel
 
 _HANDSHAKE = ("connection", "upgrade", "host", "origin", "sec-websocket-")
 MOST = 1 << 20
-"""The longest message that anybody may send."""
+"""Bytes of the longest message."""
 
 
 class WebSocket:
-    """One that is open."""
+    """An open WebSocket."""
 
     def __init__(self, protocol: ServerProtocol, tunnel: Tunnel, subprotocol: str) -> None:
         self._protocol = protocol
         self._tunnel = tunnel
         self.protocol = subprotocol
-        """The subprotocol that was agreed on; empty when none was."""
+        """The negotiated subprotocol; empty without one."""
         self._pieces: list[bytes] = []
         self._text = False
         self._messages: deque[str | bytes] = deque()
 
     async def receive(self) -> str | bytes | None:
-        """The next message; None when the other side has closed, or is gone."""
+        """The next message; None when the client has closed or disconnected."""
         while not self._messages:
             if self._protocol.state is not State.OPEN:
                 return None
@@ -61,7 +61,7 @@ class WebSocket:
             self._messages.append(whole.decode("utf-8", "replace") if self._text else whole)
 
     async def send(self, message: str | bytes) -> None:
-        """What is said to one that is gone is lost."""
+        """Sends a message; it is dropped if the client has disconnected."""
         with contextlib.suppress(InvalidState, ProtocolError):
             if isinstance(message, str):
                 self._protocol.send_text(message.encode())
@@ -76,7 +76,7 @@ class WebSocket:
 
     @property
     def closed(self) -> Close | None:
-        """What the other side said when it closed."""
+        """The close frame of the client."""
         return self._protocol.close_rcvd
 
     async def _flush(self) -> None:
@@ -86,30 +86,32 @@ class WebSocket:
 
 
 def accept(call: Call, talk: Callable[[WebSocket], Awaitable[None]], protocols: Sequence[str] = ()) -> Reply:
-    """The answer to a handshake; what is none is refused as the library does it. Of ``protocols`` the first that the
-    client knows is taken.
+    """The response to a handshake; an invalid one is refused as the library does. The subprotocol is the first of
+    ``protocols`` that the client offers.
     """
     offered = [Subprotocol(name) for name in protocols] or None
     handshake = ServerProtocol(subprotocols=offered, select_subprotocol=_first_known)
     headers = Headers()
     for name, value in call.headers.items():
-        # The library refuses values that services take; they are no business of a handshake.
+        # Other headers are left out, as the library refuses some values that services accept.
         if name.startswith(_HANDSHAKE):
             headers[name] = value.strip()
     response = handshake.accept(Request(call.target or call.path, headers))
-    told = [(name, value) for name, value in response.headers.raw_items() if name.lower() != "date"]
+    response_headers = [(name, value) for name, value in response.headers.raw_items() if name.lower() != "date"]
     if response.status_code != 101:
-        kept = [(name, value) for name, value in told if name.lower() not in ("content-length", "connection")]
-        return Reply(response.status_code, bytes(response.body or b""), headers=kept)
+        reply_headers = [
+            (name, value) for name, value in response_headers if name.lower() not in ("content-length", "connection")
+        ]
+        return Reply(response.status_code, bytes(response.body or b""), headers=reply_headers)
 
     async def open_and_talk(tunnel: Tunnel) -> None:
         socket = WebSocket(ServerProtocol(state=State.OPEN, max_size=MOST), tunnel, handshake.subprotocol or "")
         await talk(socket)
         await socket.close()
 
-    return Reply(101, headers=told, talk=open_and_talk)
+    return Reply(101, headers=response_headers, talk=open_and_talk)
 
 
 def _first_known(server: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """A client that knows none of ours goes on without one, or gives up, as it likes."""
+    """The first supported subprotocol that the client offers; None lets the client decide whether to go on."""
     return next((name for name in server.available_subprotocols or () if name in offered), None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from csm_emulator.machine.fabric.fabric import Walk
+from csm_emulator.machine.fabric.fabric import FrameTrace
 from csm_emulator.machine.fabric.ports import Ranges
 from machine.bare_machine import BareMachine
 from service_client import load
@@ -43,7 +43,7 @@ class Network(BareMachine):
     def reaches(self, source: str, target: str, vlan: int | None = None) -> bool:
         return self.walk(source, target, vlan).reached
 
-    def walk(self, source: str, target: str, vlan: int | None = None) -> Walk:
+    def walk(self, source: str, target: str, vlan: int | None = None) -> FrameTrace:
         return self.fabric.frame(source, target, vlan)
 
     def heard_by(self, source: str, vlan: int | None = None) -> set[str]:

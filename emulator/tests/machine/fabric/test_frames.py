@@ -44,7 +44,7 @@ def test_no_tag_hops_into_another_vlan(network: Network) -> None:
         assert network.crossing((ONE, THREE), (TWO, FOUR), tag) == set(), tag
     stopped = network.walk(ONE, TWO, 200)
     assert (stopped.at, stopped.vlan) == (network.port(ONE), None)
-    assert stopped.why == f"{network.port(ONE)} takes no frames of VLAN 200"
+    assert stopped.why == f"{network.port(ONE)} accepts no frames of VLAN 200"
 
 
 def test_a_tag_of_the_own_vlan_is_taken_and_comes_out_without(network: Network) -> None:
@@ -71,11 +71,11 @@ def test_a_trunk_gets_frames_with_their_tag(network: Network) -> None:
 def test_where_untagged_is_not_allowed_nothing_without_a_tag_goes_in_or_out(network: Network) -> None:
     network.put_in(ONE, 100)
     network.configure(THREE, native=100, allowed=frozenset({100}), untagged=False)
-    assert network.walk(THREE, ONE).why == f"{network.port(THREE)} takes no untagged frames"
+    assert network.walk(THREE, ONE).why == f"{network.port(THREE)} accepts no untagged frames"
     assert network.walk(THREE, ONE, 100).reached
     assert network.walk(ONE, THREE).leaves == "tagged"
     network.configure(THREE, allowed=frozenset())
-    assert network.walk(ONE, THREE).why == f"{network.port(THREE)} gives out no frames of VLAN 100"
+    assert network.walk(ONE, THREE).why == f"{network.port(THREE)} sends no frames of VLAN 100"
 
 
 def test_a_native_vlan_that_is_not_allowed_leaks_untagged_frames_all_the_same(network: Network) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from csm_emulator.machine.fabric.ports import EDGE, PortState
-from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, Question
+from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, ProbeRequest
 from machine.fabric.network import DOWNLINK, UPLINK, Network
 
 BLUE, GREEN = (10, 11, 12), (20, 21, 22)
@@ -94,8 +94,8 @@ def test_a_broadcast_reaches_the_same_nics_as_single_frames(
         lambda few: st.lists(st.sampled_from(few), min_size=8, max_size=8)
     ),
     question=st.one_of(
-        st.builds(Question, st.sampled_from([ETHERNET, IP]), TAGS, st.none()),
-        st.builds(Question, st.just(VNI), st.none(), st.sampled_from([50, 100, 199, 1000, 2000])),
+        st.builds(ProbeRequest, st.sampled_from([ETHERNET, IP]), TAGS, st.none()),
+        st.builds(ProbeRequest, st.just(VNI), st.none(), st.sampled_from([50, 100, 199, 1000, 2000])),
     ),
     narrow=st.booleans(),
     members=st.tuples(st.sets(st.integers(0, 7), min_size=1), st.sets(st.integers(0, 7), min_size=1)),
@@ -103,7 +103,7 @@ def test_a_broadcast_reaches_the_same_nics_as_single_frames(
 def test_groups_count_what_pairs_count(
     shared: Network,
     port_states: list[PortState],
-    question: Question,
+    question: ProbeRequest,
     narrow: bool,
     members: tuple[set[int], set[int]],
 ) -> None:

@@ -37,7 +37,7 @@ def test_every_pair_has_its_reason(network: Network) -> None:
     reached = {(pair["from"], pair["to"]) for pair in result["pairs"] if pair["reached"]}
     assert reached == {(ONE, THREE), (THREE, ONE)}
     stopped = next(pair for pair in result["pairs"] if pair["to"] == TWO)
-    assert stopped["why"] == f"{network.port(TWO)} gives out no frames of VLAN 100"
+    assert stopped["why"] == f"{network.port(TWO)} sends no frames of VLAN 100"
     assert stopped["carried"] == 100
 
 

@@ -24,7 +24,7 @@ def test_both_edge_ports_must_let_it_pass(network: Network) -> None:
         assert not passes(network, ONE, TWO, vni), vni
         assert not passes(network, TWO, ONE, vni), vni
     assert network.fabric.rdma(ONE, TWO, 1500).at == network.port(TWO)
-    assert network.fabric.rdma(ONE, TWO, 2500).why == f"{network.port(ONE)} lets VNI 2500 not pass"
+    assert network.fabric.rdma(ONE, TWO, 2500).why == f"{network.port(ONE)} does not allow VNI 2500"
 
 
 def test_a_port_without_enforcement_uses_any_vni(network: Network) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from csm_emulator.seed_data.secrets import s3_keys
-from csm_emulator.transport.s3_client import S3
+from csm_emulator.transport.s3_client import S3Client
 from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, OTHER, UP, UP_TOO, Bos, StubbedServices, tapms
 
 GREEN = ("x1000c0s1b0n0", OTHER)
@@ -111,7 +111,7 @@ def test_the_desired_state_of_a_boot(bos: Bos) -> None:
         f"{base}/kernel",
         f"{base}/initrd",
     )
-    own = S3(bos.site.mesh, s3_keys(bos.site.random))
+    own = S3Client(bos.site.mesh, s3_keys(bos.site.random))
     parameters, head = own.get("boot-images", f"{image}/boot_parameters"), own.head("boot-images", f"{image}/rootfs")
     assert parameters is not None
     assert head is not None
@@ -171,7 +171,7 @@ def test_hsm_that_is_away_ends_the_session(bos: Bos, stubs: StubbedServices) -> 
 def test_a_template_or_an_image_that_went(bos: Bos) -> None:
     bos.template()
     first, second = bos.session("shutdown"), bos.session("boot")
-    S3(bos.site.mesh, s3_keys(bos.site.random)).delete("boot-images", f"{bos.image()['id']}/manifest.json")
+    S3Client(bos.site.mesh, s3_keys(bos.site.random)).delete("boot-images", f"{bos.image()['id']}/manifest.json")
     bos.step(LOOK)
     assert bos.state(first) == "running"
     assert "Unable to read manifest file" in error(bos, second)

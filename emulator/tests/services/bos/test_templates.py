@@ -9,7 +9,7 @@ import pytest
 
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.transport.call import JSON, Reply
-from csm_emulator.transport.s3_client import S3
+from csm_emulator.transport.s3_client import S3Client
 from service_client import reopen
 from services.bos.bos_client import UP, Bos, StubbedServices
 
@@ -204,7 +204,7 @@ def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, message: str) -
 
 
 def store(bos: Bos, key: str, data: bytes) -> None:
-    S3(bos.site.mesh, s3_keys(bos.site.random)).put("boot-images", key, data)
+    S3Client(bos.site.mesh, s3_keys(bos.site.random)).put("boot-images", key, data)
 
 
 def test_an_image_without_initrd_is_warned_of(bos: Bos) -> None:

@@ -151,7 +151,7 @@ def test_a_restart_changes_nothing(tmp_path: Path) -> None:
             bos.step(30)
             bos = Bos(reopen(bos.site)) if closed else bos
         outcomes.append((bos.get("/components"), bos.session_of(name)))
-        bos.site.kept.close()
+        bos.site.state_file.close()
     assert outcomes[0] == outcomes[1]
 
 

@@ -116,7 +116,7 @@ def test_parameters_survive_a_restart(tmp_path: Path) -> None:
     dumps_before = [bss.get(path) for path in ("/dumpstate", "/endpoint-history")]
     reopened_bss = Service(reopen(site), "bss", "/boot/v1")
     assert [reopened_bss.get(path) for path in ("/dumpstate", "/endpoint-history")] == dumps_before
-    reopened_bss.site.kept.close()
+    reopened_bss.site.state_file.close()
 
 
 # The real BSS 1.37 signed this at 2026-11-16T03:02:35Z.

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from csm_emulator.machine_choice import Wanted
-from csm_emulator.site_runner import Running
+from csm_emulator.machine_choice import MachineRequest
+from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.file import StateFile
-from csm_emulator.transport.call import Call, Cut, Reply
+from csm_emulator.transport.call import Call, ConnectionAborted, Reply
 from power_client import DOWN, UP
 from service_client import Service
 
@@ -128,7 +128,7 @@ def test_a_restart_releases_what_it_had_reserved(capmc: Service) -> None:
     capmc.break_("service-restart", "capmc")
     capmc.site.step(5.0)
     assert reply.later is not None
-    with pytest.raises(Cut):
+    with pytest.raises(ConnectionAborted):
         reply.later()
     capmc.site.step(60.0)
     assert not reserved(capmc, UP)
@@ -144,7 +144,7 @@ def test_a_clock_that_stands_makes_no_client_wait(capmc: Service) -> None:
 def test_others_are_served_while_a_client_waits(tmp_path: Path) -> None:
     body = json.dumps({"xnames": [DOWN]}).encode()
 
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         ticking = asyncio.create_task(running.tick_forever())
         began = running.site.clock.now()
         waiting = asyncio.create_task(running.answer_at("capmc", Call("POST", "/capmc/v1/xname_on", body=body)))
@@ -157,4 +157,4 @@ def test_others_are_served_while_a_client_waits(tmp_path: Path) -> None:
         ticking.cancel()
 
     with contextlib.closing(StateFile(tmp_path / "state")) as state_file:
-        asyncio.run(scenario(Running(state_file, Wanted("tiny", speed=4.0), lambda *_: None)))
+        asyncio.run(scenario(SiteRunner(state_file, MachineRequest("tiny", speed=4.0), lambda *_: None)))

@@ -40,7 +40,7 @@ def shared_cfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cfs]:
         patch.setattr(routes, "SessionRuns", RunnerRecorder)
         opened = Cfs(open_site(tmp_path_factory.mktemp("shared") / "tiny.state"))
         yield opened
-        opened.site.kept.close()
+        opened.site.state_file.close()
 
 
 @pytest.fixture

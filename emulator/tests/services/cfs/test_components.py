@@ -273,7 +273,7 @@ def test_names_that_no_database_takes(cfs: Cfs) -> None:
     cfs.do("PATCH", f"/v3/components/{NODE}", {"desired_config": "c", "tags": {half: half}})
     cfs.step(70)
     assert len(cfs.runs.created) == 1
-    cfs.site.keep()
+    cfs.site.save()
 
 
 def test_everything_is_there_after_a_restart(cfs: Cfs) -> None:

@@ -144,7 +144,7 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
     deep = b'{"status":{"session":{"x":' + b"[" * 300 + b"]" * 300 + b"}}}"
     assert cfs.ask("PATCH", "/v3/sessions/s", deep, JSON_BODY).status == 500
     assert cfs.get("/v3/sessions/s") == session_before
-    cfs.site.keep()
+    cfs.site.save()
 
 
 def test_an_invalid_start_time_only_breaks_filters_by_age(cfs: Cfs) -> None:

@@ -194,7 +194,7 @@ def test_huge_numbers_do_no_harm(cfs: Cfs) -> None:
     cfs.break_("service-restart", "cfs", seconds=1)
     cfs.step(5)
     assert cfs.runs.created
-    cfs.site.keep()
+    cfs.site.save()
 
 
 def test_versions_and_health_of_the_service(cfs: Cfs) -> None:

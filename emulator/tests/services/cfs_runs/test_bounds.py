@@ -29,7 +29,7 @@ from csm_emulator.services.cfs.jobs.inventory.host_files import read_hosts
 from csm_emulator.services.cfs.jobs.repositories import CommitNotFound, Repository, RepositoryCache
 from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.services.cfs.sources.vcs import Vcs
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 from csm_emulator.transport.call import Reply, json_reply
 from services.cfs_runs.lab import NODE, Lab
 from services.cfs_runs.playbooks import FACTS, Files, log, run, tasks, text
@@ -329,7 +329,7 @@ def test_others_have_their_turn_between_items_too(monkeypatch: pytest.MonkeyPatc
     assert pauses >= 10
 
 
-class CountingNotYet(NotYet):
+class CountingNotYet(ActionNotReady):
     count = 0
 
     def __init__(self) -> None:

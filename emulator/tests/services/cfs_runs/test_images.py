@@ -52,7 +52,7 @@ def test_an_image_is_made_of_an_image(lab: Lab) -> None:
     assert lab.ims.get("/public-keys") == []
     assert f"Resultant image={result['id']} from customization of image={image}" in lab.text("s", "teardown")
     (pod,) = [pod for pod in lab.site.context.cluster.pods("ims") if pod.labels["job-name"] == job["kubernetes_job"]]
-    marker = lab.site.context.cluster.read("ims", pod.name, "sshd", "/mnt/image/image-root/tmp/complete")
+    marker = lab.site.context.cluster.read_file("ims", pod.name, "sshd", "/mnt/image/image-root/tmp/complete")
     about = {key: layer[key] for key in ("name", "clone_url", "commit", "playbook")}
     assert json.loads(marker or "") == {"layers": [about], "commands": ["/usr/bin/build --for x86_64"]}
     assert "+ /usr/bin/build --for x86_64" in [

@@ -244,7 +244,7 @@ def test_what_is_deleted_from_outside(lab: Lab, pod_first: bool, job: bool) -> N
     assert lab.status("s")["succeeded"] == ended
     assert lab.states(NODE) == []
     lab.do("DELETE", "/sessions/s")
-    assert list(lab.site.context.cluster.bereft_jobs()) == []
+    assert list(lab.site.context.cluster.jobs_without_pods()) == []
 
 
 def test_a_pod_that_is_deleted_after_its_work_changes_nothing(lab: Lab) -> None:
@@ -318,7 +318,7 @@ def test_time_to_look_after_a_failure(lab: Lab) -> None:
     assert lab.finish("s", 600) == "running"
     assert "This session has failed and will remain running for 1200 seconds to allow debugging" in lab.log("s")
     (pod,) = lab.pods("s")
-    lab.site.context.cluster.touch("services", pod.name, "ansible", "/tmp/complete")  # noqa: S108 (of the container)
+    lab.site.context.cluster.write_file("services", pod.name, "ansible", "/tmp/complete")  # noqa: S108 (of the container)
     assert lab.finish("s", 60) == "false"
     assert lab.status("t")["status"] == "running"
     assert lab.finish("t") == "false"

@@ -30,7 +30,7 @@ LIMIT = 20.0
 def consoles(tmp_path: Path) -> Iterator[Service]:
     site = open_site(tmp_path / "state")
     yield Service(site, "console-operator", BASE)
-    site.kept.close()
+    site.state_file.close()
 
 
 def _body(site: Service, xname: str) -> Reply:
@@ -215,7 +215,7 @@ def test_a_long_paste_delays_no_other_client(machine: Emulator, node: str, keys:
         opened.send(keys * 30_000)
         began = time.monotonic()
         for _ in range(5):
-            machine.tell("GET", "/clock")
+            machine.ask_control("GET", "/clock")
         assert time.monotonic() - began < 2.0
         # The answer to a close frame would come after the answers to all these keys.
         opened.close_timeout = 0.1

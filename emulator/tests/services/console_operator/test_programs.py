@@ -23,7 +23,7 @@ LOG = f"/var/log/conman/console.{NODE}"
 def site(tmp_path: Path) -> Iterator[Site]:
     opened = open_site(tmp_path / "state")
     yield opened
-    opened.kept.close()
+    opened.state_file.close()
 
 
 def run(site: Site, argv: list[str], read: Callable[[], Awaitable[bytes]] | None = None) -> tuple[int, str]:

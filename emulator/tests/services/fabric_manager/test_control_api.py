@@ -53,18 +53,18 @@ def test_documents_truth_and_drift(machine: Emulator) -> None:
     policy_link = manage(machine, "POST", "/fabric/port-policies", policy)["documentSelfLink"]
     links = manage(machine, "GET", f"/fabric/ports/{PORT}")["portPolicyLinks"]
     manage(machine, "PATCH", f"/fabric/ports/{PORT}", {"portPolicyLinks": [policy_link, *links]})
-    (port,) = machine.tell("GET", f"/fabric/ports?port={PORT}")["ports"]
+    (port,) = machine.ask_control("GET", f"/fabric/ports?port={PORT}")["ports"]
     assert (port["effective"]["native"], port["intended"]["native"]) == (1, 100)
-    assert [entry["port"] for entry in machine.tell("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
+    assert [entry["port"] for entry in machine.ask_control("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
     machine.step(30)
-    assert machine.tell("GET", "/fabric/ports?differs=true")["ports"] == []
+    assert machine.ask_control("GET", "/fabric/ports?differs=true")["ports"] == []
     assert machine.part(PORT)["effective"]["native"] == 100
-    result = machine.tell("POST", "/fabric/probe", {"from": ONE, "to": [TWO, THREE]})
+    result = machine.ask_control("POST", "/fabric/probe", {"from": ONE, "to": [TWO, THREE]})
     assert result["counts"] == {"pairs": 2, "reached": 0}
     machine.fault("port-drift", PORT, facts={"native": 1, "allowed": "1"})
-    groups = machine.tell("POST", "/fabric/probe", {"groups": {"one": ONE, "others": [TWO, THREE]}})
+    groups = machine.ask_control("POST", "/fabric/probe", {"groups": {"one": ONE, "others": [TWO, THREE]}})
     assert {(pair["from"], pair["to"]): pair["reached"] for pair in groups["between"]}["one", "others"] == 2
-    assert [entry["port"] for entry in machine.tell("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
+    assert [entry["port"] for entry in machine.ask_control("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
 
 
 def test_mistakes_are_explained(machine: Emulator) -> None:
@@ -84,7 +84,7 @@ def test_people_ask_on_the_command_line(machine: Emulator) -> None:
     ]
     tagged = command(machine, TWO, THREE, "--vlan", "7")
     assert tagged.stdout.splitlines() == [
-        f"{TWO} → {THREE}  stopped: x1000c0r3j1p1 takes no frames of VLAN 7",
+        f"{TWO} → {THREE}  not reached: x1000c0r3j1p1 accepts no frames of VLAN 7",
         "0 of 1 reached",
     ]
     result = json.loads(command(machine, TWO, THREE, "--vni", "5", "--json").stdout)

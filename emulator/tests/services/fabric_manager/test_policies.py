@@ -293,4 +293,4 @@ def test_a_restart_keeps_documents_and_what_is_under_way(tmp_path: Path) -> None
     assert reopened_manager.reaches(ONE, THREE)
     more = reopened_manager.send("POST", POLICIES, {"state": "OFFLINE"})
     assert more["documentVersion"] == 0
-    reopened_manager.site.kept.close()
+    reopened_manager.site.state_file.close()

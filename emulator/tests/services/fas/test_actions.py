@@ -263,7 +263,7 @@ def test_a_restart_of_the_emulator_in_the_middle(tmp_path: Path) -> None:
     assert operation(reopened_fas, action)["state"] == "verifying"
     assert until_over(reopened_fas, action)["state"] == "succeeded"
     assert version(reopened_fas, "BMC") == NEW
-    reopened_fas.site.kept.close()
+    reopened_fas.site.state_file.close()
 
 
 def test_a_restart_of_fas_in_the_middle(fas: Service) -> None:
@@ -337,7 +337,7 @@ def test_a_gigabyte_is_restarted_by_fas(tmp_path: Path) -> None:
     details = until_over(fas, action)
     assert details["stateHelper"].startswith("Firmware Update Information Returned Completed 100%")
     assert version(fas, "BMC", bmc) != version_before
-    fas.site.kept.close()
+    fas.site.state_file.close()
 
 
 def test_an_end_is_at_any_moment_not_on_a_beat_of_five_seconds(fas: Service) -> None:

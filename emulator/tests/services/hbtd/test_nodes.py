@@ -89,7 +89,7 @@ def test_a_restart_of_the_emulator_in_the_middle_changes_nothing(tmp_path: Path)
     assert reopened_hbtd.component(node) == ("Ready", "Warning")
     reopened_hbtd.step(12.0)
     assert reopened_hbtd.component(node) == ("Standby", "Alert")
-    reopened_hbtd.site.kept.close()
+    reopened_hbtd.site.state_file.close()
 
 
 def test_after_an_absence_of_hbtd_the_silent_get_a_warning_first(hbtd: Service) -> None:

@@ -23,7 +23,7 @@ def posts() -> Sent:
 def hmnfd(tmp_path: Path, posts: Sent) -> Iterator[Service]:
     site = open_site(tmp_path / "state", "empty", posts)
     yield Service(site, "hmnfd", "/hmi")
-    site.kept.close()
+    site.state_file.close()
 
 
 def subscribe(hmnfd: Service, agent: str, node: str = NODE, **fields: Any) -> None:
@@ -107,7 +107,7 @@ def test_a_restart_in_the_middle_of_a_batch(hmnfd: Service, posts: Sent) -> None
     reopened_site = reopen(hmnfd.site, posts)
     reopened_site.step(5.0)
     assert len(posts) == 1
-    reopened_site.kept.close()
+    reopened_site.state_file.close()
 
 
 def test_a_change_in_hsm_reaches_the_subscriber(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_change_in_hsm_reaches_the_subscriber(tmp_path: Path) -> None:
     site.machine.power.reset(node, "ForceOff", "test")
     site.step(60.0)
     assert [(body["Components"], body["State"]) for _, body in outgoing][:1] == [([node], "Off")]
-    site.kept.close()
+    site.state_file.close()
 
 
 @pytest.mark.parametrize("body", [{"State": 5}, {"Components": "x"}, {"Enabled": "no"}])

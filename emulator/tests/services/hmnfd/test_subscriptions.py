@@ -151,7 +151,7 @@ def test_only_a_machine_with_hardware_subscribes_and_only_once(tmp_path: Path) -
     spy = Spy(reopened_site)
     reopened_site.step(30.0)
     assert spy.bodies("/hsm/v2/Subscriptions/SCN") == []
-    reopened_site.kept.close()
+    reopened_site.state_file.close()
 
 
 def test_parameters(hmnfd: Service) -> None:

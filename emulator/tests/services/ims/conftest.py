@@ -20,4 +20,4 @@ def shared_ims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ims]:
     """A machine for tests whose requests are refused."""
     opened = Ims.open(tmp_path_factory.mktemp("shared") / "state")
     yield opened
-    opened.site.kept.close()
+    opened.site.state_file.close()

@@ -87,7 +87,7 @@ class Ims(Service):
 
     def touch(self, job_id: str, path: str = "/mnt/image/complete", content: Any = "") -> None:
         text = content if isinstance(content, str) else json.dumps(content)
-        self.site.context.cluster.touch("ims", self.pod(job_id).name, "sshd", path, text)
+        self.site.context.cluster.write_file("ims", self.pod(job_id).name, "sshd", path, text)
 
     def manifest(self, image_id: str, version: str = "/v3") -> dict[str, Any]:
         link = self.get(f"{version}/images/{image_id}")["link"]

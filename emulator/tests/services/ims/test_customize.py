@@ -160,7 +160,7 @@ def test_the_parent_image_may_be_deleted_during_the_job(ims: Ims) -> None:
 
 @pytest.mark.parametrize("status", ["creating", "fetching_image", "waiting_on_user", "packaging_artifacts"])
 def test_a_restart_on_the_way(ims: Ims, status: str) -> None:
-    parent, other_ims = ims.image(), Ims.open(ims.site.kept.path.with_name("other"))
+    parent, other_ims = ims.image(), Ims.open(ims.site.state_file.path.with_name("other"))
     job = ims.customize(parent["id"])["id"]
     if status == "packaging_artifacts":
         ims.until(job, "waiting_on_user")
@@ -304,4 +304,4 @@ def test_times_differ_by_job_and_not_by_luck(ims: Ims) -> None:
         ends.append(ims.site.clock.now() - began)
     assert all(25 < seconds < 130 for seconds in ends)
     manifest = json.dumps(ims.manifest(ims.image()["id"]))
-    assert manifest == json.dumps(Ims.open(ims.site.kept.path.with_name("twin")).manifest(ims.image()["id"]))
+    assert manifest == json.dumps(Ims.open(ims.site.state_file.path.with_name("twin")).manifest(ims.image()["id"]))

@@ -12,7 +12,7 @@ import pytest
 
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.keycloak.realm.users import clients, users
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
 from services.keycloak.administrator import FORM
@@ -69,7 +69,7 @@ def error(reply: Reply) -> tuple[int, str, str]:
 def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealmClient]:
     """Shared, because the generation of keys is slow: for tests that leave the realm as it was."""
     state_file = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
-    yield RealmClient(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    yield RealmClient(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     state_file.close()
 
 

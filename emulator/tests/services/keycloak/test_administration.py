@@ -87,7 +87,7 @@ def test_it_is_there_after_a_restart(alone: RealmClient, admin: Administrator) -
     assert administrator(reopened_site).get("groups?briefRepresentation=false") == groups
     assert said_of(RealmClient(reopened_site), "user") == ([RED], True)
     assert said_of(RealmClient(reopened_site), "gus") == ([], False)
-    reopened_site.kept.close()
+    reopened_site.state_file.close()
 
 
 def test_the_second_group_of_a_name_is_refused(admin: Administrator) -> None:

@@ -14,7 +14,7 @@ from joserfc.jwk import KeySet, RSAKey
 
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.keycloak.realm import realm as realm_module
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call
 from services.keycloak.administrator import FORM
@@ -289,10 +289,10 @@ def test_settings_that_make_no_sense(visitor: RealmClient, wrong: dict[str, obje
 
 def test_sessions_and_keys_survive_a_restart(tmp_path: Path) -> None:
     state_file = StateFile(tmp_path / "s")
-    first = RealmClient(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    first = RealmClient(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     answer = first.log_in()
-    first.site.keep()
-    reopened_visitor = RealmClient(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    first.site.save()
+    reopened_visitor = RealmClient(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), state_file))
     form = {"grant_type": "refresh_token", "client_id": "shasta", "refresh_token": answer["refresh_token"]}
     reply = reopened_visitor.token(**form)
     assert reply.status == 200

@@ -9,7 +9,7 @@ from pathlib import Path
 from csm_emulator.machine.parts import Owner
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.keycloak.realm.users import User, users
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 
 
@@ -17,7 +17,7 @@ def _users(folder: Path, seed: int, *owners: Owner) -> dict[str, User]:
     state_file = StateFile(folder / f"{seed}-{len(owners)}.state")
     try:
         topology = replace(topologies.load("empty"), owners=owners)
-        return {user.username: user for user in users(Site(Start(topology, seed), state_file).context)}
+        return {user.username: user for user in users(Site(StartOptions(topology, seed), state_file).context)}
     finally:
         state_file.close()
 

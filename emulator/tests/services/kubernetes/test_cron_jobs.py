@@ -158,7 +158,7 @@ def test_runs_survive_a_restart(api: Api) -> None:
         assert [job["metadata"]["name"] for job in runs(reopened_api)] == names
         reopened_api.step(60)
         assert all(job["status"].get("succeeded") for job in runs(reopened_api))
-    reopened_api.site.kept.close()
+    reopened_api.site.state_file.close()
 
 
 def test_a_watch_shows_the_next_run(api: Api) -> None:

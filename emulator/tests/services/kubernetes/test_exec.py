@@ -321,7 +321,7 @@ def test_attach_shows_new_output_only(api: Api) -> None:
     context = api.site.context
     where = path(api, stdout=True).replace("/exec?", "/attach?")
     pod = where.split("/")[-2]
-    context.cluster.say("services", pod, "cray-ims", ["before"])
+    context.cluster.write_log("services", pod, "cray-ims", ["before"])
     reply = api.ask("POST", where, headers=SPDY)
 
     async def client(wire: Wire) -> None:
@@ -330,7 +330,7 @@ def test_attach_shows_new_output_only(api: Api) -> None:
             block = struct.pack(">IIH", 2 * number + 1, 0, 0) + packer.pack({"streamtype": name})
             wire.come.put_nowait(struct.pack(">II", 0x80030001, len(block)) + block)
         await asyncio.sleep(0.1)
-        context.cluster.say("services", pod, "cray-ims", ["after"])
+        context.cluster.write_log("services", pod, "cray-ims", ["after"])
         await asyncio.sleep(0.4)
         context.cluster.end("services", pod, "cray-ims", 0)
 

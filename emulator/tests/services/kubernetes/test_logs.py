@@ -25,7 +25,7 @@ def pod(api: Api) -> Api:
 
 
 def say(api: Api, *lines: str) -> None:
-    api.site.context.cluster.say(*AT, "ansible", lines)
+    api.site.context.cluster.write_log(*AT, "ansible", lines)
 
 
 def text(api: Api, query: str = "") -> str:
@@ -56,7 +56,7 @@ def test_parts_of_a_log(pod: Api) -> None:
 
 def test_a_future_line_is_not_in_the_log(pod: Api) -> None:
     now = pod.site.clock.now()
-    pod.site.context.cluster.say(*AT, "ansible", [(now, "now"), (now + 30, "later")])
+    pod.site.context.cluster.write_log(*AT, "ansible", [(now, "now"), (now + 30, "later")])
     assert text(pod) == "now\n"
     pod.step(30)
     assert text(pod) == "now\nlater\n"
@@ -108,7 +108,7 @@ def follow(api: Api, query: str, *doings: str) -> bytes:
                 api.site.context.cluster.delete_pod(*AT)
             else:
                 say(api, doing)
-        api.site.context.change_signal.beat()
+        api.site.context.change_signal.notify()
 
     async def run() -> list[bytes]:
         assert reply.stream is not None

@@ -36,7 +36,7 @@ def test_it_survives_a_restart(api: Api) -> None:
     later = reopened_api.create(MAPS, "two")
     assert int(later["metadata"]["resourceVersion"]) > int(config_map["metadata"]["resourceVersion"])
     assert later["metadata"]["uid"] != config_map["metadata"]["uid"]
-    site.kept.close()
+    site.state_file.close()
 
 
 def test_refusals_have_the_words_of_the_real_one(api: Api) -> None:

@@ -26,7 +26,7 @@ HOPPER, MI250X, SERVER, APOLLO, GIGABYTE = (
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     site = open_site(tmp_path_factory.mktemp("caps") / "alps-mini.state", "alps-mini")
     yield site
-    site.kept.close()
+    site.state_file.close()
 
 
 @pytest.fixture

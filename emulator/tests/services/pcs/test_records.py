@@ -8,7 +8,7 @@ import pytest
 
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.pcs.transitions import records
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from power_client import DOWN, DOWN_TOO, UP, Pcs
 
@@ -17,7 +17,7 @@ UNKNOWN = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
 
 def open_tiny(path: Path) -> Site:
-    return Site(Start(topologies.load("tiny"), seed=7, speed=0.0, moment=1_800_000_000.0), StateFile(path))
+    return Site(StartOptions(topologies.load("tiny"), seed=7, speed=0.0, moment=1_800_000_000.0), StateFile(path))
 
 
 def story(pcs: Pcs) -> list[object]:
@@ -33,8 +33,8 @@ def story(pcs: Pcs) -> list[object]:
 def test_the_same_seed_and_requests_give_the_same_times(tmp_path: Path) -> None:
     first, second = open_tiny(tmp_path / "a"), open_tiny(tmp_path / "b")
     assert story(Pcs(first)) == story(Pcs(second))
-    first.kept.close()
-    second.kept.close()
+    first.state_file.close()
+    second.state_file.close()
 
 
 def test_a_machine_that_was_killed_goes_on(tmp_path: Path) -> None:
@@ -43,16 +43,16 @@ def test_a_machine_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert Pcs(killed).start("hard-restart", UP) == transition
     untouched.step(70.0)
     killed.step(70.0)
-    killed.keep()
-    killed.kept.close()
+    killed.save()
+    killed.state_file.close()
     killed = open_tiny(tmp_path / "b")
     assert Pcs(killed).state(transition) == "in-progress"
     untouched.step(200.0)
     killed.step(200.0)
     assert Pcs(killed).show(transition) == Pcs(untouched).show(transition)
     assert Pcs(killed).state(transition) == "completed"
-    untouched.kept.close()
-    killed.kept.close()
+    untouched.state_file.close()
+    killed.state_file.close()
 
 
 def test_a_service_that_restarts_takes_its_transitions_up(pcs: Pcs) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from csm_emulator.machine.power import Power, Refused
+from csm_emulator.machine.power import Power, ResetRefused
 from csm_emulator.transport.call import Call, Reply
 from power_client import BLADE, BMC, DOWN, DOWN_TOO, UP, UP_TOO, Pcs
 
@@ -347,7 +347,7 @@ def test_a_controller_that_refuses_counts_as_one_that_took_the_order(pcs: Pcs, m
     """PCS's check of the answer's status can never be true; only the deadline shows that the order had no effect."""
 
     def refuse(_self: Power, xname: str, action: str, _cause: str) -> None:
-        raise Refused(f"{xname} knows no reset {action}")
+        raise ResetRefused(f"{xname} knows no reset {action}")
 
     monkeypatch.setattr(Power, "reset", refuse)
     transition = pcs.start("on", DOWN)

@@ -9,7 +9,7 @@ import pytest
 
 from csm_emulator.services.s3.objects.checksums import ALGORITHMS, checksum
 from csm_emulator.services.s3.objects.read import LARGEST_UNSTREAMED
-from csm_emulator.transport.s3_client import S3, S3Unavailable
+from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from service_client import GARBAGE
 from services.s3.s3_caller import Caller, code, header, texts, whole
 
@@ -222,7 +222,7 @@ def test_large_objects_come_in_pieces(s3: Caller) -> None:
 
 
 def test_services_inside_keep_bytes_here(s3: Caller) -> None:
-    client = S3(s3.site.mesh, s3.keys)
+    client = S3Client(s3.site.mesh, s3.keys)
     data = bytes(range(251)) * (9 << 12)
     etag = client.put("ims", "ü b", data, "text/x-own")
     assert client.get("ims", "ü b") == data
@@ -270,7 +270,7 @@ def test_what_no_server_has_is_refused(s3: Caller) -> None:
 def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: Caller) -> None:
     first, second = (bytes([number]) * (12 << 20) for number in (1, 2))
     s3.put("sds", "a", first)
-    s3.site.keep()
+    s3.site.save()
 
     async def story() -> None:
         replies = [s3.ask("GET", "/sds/a") for _ in range(8)]
@@ -288,6 +288,6 @@ def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: 
 
     asyncio.run(story())
     assert s3.get("sds", "a") == second
-    s3.site.keep()
-    blob_count = s3.site.kept._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
+    s3.site.save()
+    blob_count = s3.site.state_file._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
     assert blob_count == (1,), "what was replaced goes with its last reader"

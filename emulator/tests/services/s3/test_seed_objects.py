@@ -15,8 +15,8 @@ from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data import images
 from csm_emulator.site import Site
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.transport.call import Cut
-from csm_emulator.transport.s3_client import S3, S3Unavailable
+from csm_emulator.transport.call import ConnectionAborted
+from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from service_client import open_site, reopen
 from services.s3.s3_caller import Caller, header
 
@@ -83,8 +83,8 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     s3 = Caller(site)
     image = next(iter(images.images(site.machine.topology, site.random)))
     s3.get("boot-images", image.manifest_key)
-    site.keep()
-    assert not [row for row in site.kept.rows() if row[0].startswith("s3.")]
+    site.save()
+    assert not [row for row in site.state_file.rows() if row[0].startswith("s3.")]
     s3.ask("DELETE", f"/boot-images/{image.id}/initrd")
     s3.put("boot-images", f"{image.id}/kernel", b"own")
     s3.put("ims", "mine", b"data")
@@ -97,23 +97,23 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     assert reopened_s3.get("boot-images", f"{image.id}/kernel") == b"own"
     assert reopened_s3.get("boot-images", "copy") == reopened_s3.get("boot-images", f"{image.id}/rootfs")
     assert reopened_s3.get("ims", "mine") == b"data"
-    reopened_s3.site.kept.close()
+    reopened_s3.site.state_file.close()
 
 
 def test_bytes_without_a_reference_are_deleted(s3: Caller) -> None:
     for data in (b"one", b"two"):
         s3.put("sds", "a", data)
-    s3.site.keep()
-    assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"two"]
+    s3.site.save()
+    assert [s3.site.state_file.blob(f"s3/{number}") for number in (1, 2)] == [None, b"two"]
     s3.ask("DELETE", "/sds/a")
-    s3.site.keep()
-    assert s3.site.kept.blob("s3/2") is None
+    s3.site.save()
+    assert s3.site.state_file.blob("s3/2") is None
 
 
 def test_an_upload_that_is_cut_leaves_nothing(s3: Caller) -> None:
     s3.put("sds", "a", b"old")
     s3.site.set_fault(Fault("f", "upload-cut", "sds", remaining=3))
-    client = S3(s3.site.mesh, s3.keys)
+    client = S3Client(s3.site.mesh, s3.keys)
     with pytest.raises(S3Unavailable) as caught:
         client.put("sds", "a", b"new")
     assert caught.value.reply.status == 503
@@ -132,5 +132,5 @@ def test_an_object_that_goes_while_it_is_read_cuts_the_reader(s3: Caller) -> Non
     reply = s3.ask("GET", "/sds/a")
     s3.ask("DELETE", "/sds/a")
     assert reply.stream is not None
-    with pytest.raises(Cut):
+    with pytest.raises(ConnectionAborted):
         reply.stream().__anext__().send(None)

@@ -89,12 +89,12 @@ def test_an_upload_is_of_one_object(s3: Caller) -> None:
 def test_an_aborted_upload_leaves_nothing(s3: Caller) -> None:
     upload = Upload(s3)
     upload.put(1, b"data")
-    s3.site.keep()
-    assert s3.site.kept.blob("s3/1") == b"data"
+    s3.site.save()
+    assert s3.site.state_file.blob("s3/1") == b"data"
     assert s3.ask("DELETE", upload.target).status == 204
     assert s3.refusal("DELETE", upload.target) == "404 NoSuchUpload"
-    s3.site.keep()
-    assert s3.site.kept.blob("s3/1") is None
+    s3.site.save()
+    assert s3.site.state_file.blob("s3/1") is None
 
 
 def test_a_bucket_takes_along_what_was_on_its_way(s3: Caller) -> None:
@@ -106,16 +106,16 @@ def test_a_bucket_takes_along_what_was_on_its_way(s3: Caller) -> None:
     assert s3.ask("DELETE", "/mine").status == 204
     s3.ask("PUT", "/mine")
     assert s3.refusal("GET", f"/mine/a?uploadId={upload}") == "404 NoSuchUpload"
-    s3.site.keep()
-    assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"other"]
+    s3.site.save()
+    assert [s3.site.state_file.blob(f"s3/{number}") for number in (1, 2)] == [None, b"other"]
 
 
 def test_parts_that_were_not_named_are_gone(s3: Caller) -> None:
     upload = Upload(s3)
     upload.put(1, b"unused")
     upload.complete((2, upload.put(2, b"used")))
-    s3.site.keep()
-    assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"used"]
+    s3.site.save()
+    assert [s3.site.state_file.blob(f"s3/{number}") for number in (1, 2)] == [None, b"used"]
 
 
 def test_a_part_that_is_cut_is_not_kept(s3: Caller) -> None:
@@ -180,4 +180,4 @@ def test_an_upload_goes_on_after_a_restart(tmp_path: Path) -> None:
     assert upload.s3.texts(upload.target, "PartNumber") == ["1"]
     upload.complete((1, first), (2, upload.put(2, LAST)))
     assert upload.s3.get("sds", "large") == FIRST + LAST
-    upload.s3.site.kept.close()
+    upload.s3.site.state_file.close()

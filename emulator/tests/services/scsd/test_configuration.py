@@ -134,7 +134,7 @@ def test_a_restart_keeps_what_is_on_the_controllers(tmp_path: Path) -> None:
     Service(site, "scsd", "/v1").ask("POST", f"/bmc/cfg/{BMC}", {"Params": {"SSHConsoleKey": "k"}})
     reopened_scsd = Service(reopen(site), "scsd", "/v1")
     assert reopened_scsd.get(f"/bmc/cfg/{BMC}?params=SSHConsoleKey")["Params"] == {"SSHConsoleKey": "k"}
-    reopened_scsd.site.kept.close()
+    reopened_scsd.site.state_file.close()
 
 
 def test_about_itself(scsd: Service) -> None:

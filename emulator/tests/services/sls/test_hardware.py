@@ -148,4 +148,4 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
     dump_before = sls.get("/dumpstate"), sls.get("/version")
     reopened_sls = Service(reopen(site), "sls", "/v1")
     assert (reopened_sls.get("/dumpstate"), reopened_sls.get("/version")) == dump_before
-    reopened_sls.site.kept.close()
+    reopened_sls.site.state_file.close()

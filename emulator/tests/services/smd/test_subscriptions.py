@@ -130,5 +130,5 @@ def test_the_same_subscriber_and_url_again(hsm: Hsm) -> None:
 def test_subscriptions_survive_a_restart(open_machine: Callable[[str], Site]) -> None:
     hsm = Hsm(open_machine("empty"))
     subscribe(hsm, States=["On"])
-    hsm.site.keep()
-    assert any(row[0] == "smd.subscriptions" for row in hsm.site.kept.rows())
+    hsm.site.save()
+    assert any(row[0] == "smd.subscriptions" for row in hsm.site.state_file.rows())

@@ -38,7 +38,7 @@ def test_each_is_another_after_a_restart_too(tmp_path: Path) -> None:
     site = reopen(site)
     third = token(site)
     assert len({credentials["AccessKeyId"] for credentials in (first, second, third)}) == 3
-    site.kept.close()
+    site.state_file.close()
 
 
 def test_it_has_the_url_of_s3(tiny: Site) -> None:

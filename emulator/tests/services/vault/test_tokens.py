@@ -222,8 +222,8 @@ def test_a_revoked_token_is_over(vault: Vault) -> None:
 
 def test_no_token_is_in_the_file(vault: Vault) -> None:
     token = vault.login(jwt_of(vault.site))["client_token"]
-    vault.site.keep()
-    assert all(token not in (value or "") for _, _, value in vault.site.kept.rows())
+    vault.site.save()
+    assert all(token not in (value or "") for _, _, value in vault.site.state_file.rows())
 
 
 def test_policies_are_what_they_say(vault: Vault) -> None:

@@ -19,7 +19,7 @@ _NOTHING = "0" * 40
 def push(gitea: Gitea, repository: str, branch: str, to: str, objects: Objects) -> bytes:
     """Pushes a new branch; the server's reply."""
     line = f"{_NOTHING} {to} refs/heads/{branch}\0 report-status side-band-64k\n"
-    body = f"{len(line) + 4:04x}{line}0000".encode() + _pack(objects.known.values())
+    body = f"{len(line) + 4:04x}{line}0000".encode() + _pack(objects.by_name.values())
     headers = {**gitea.known, "content-type": "application/x-git-receive-pack-request"}
     reply = gitea.site.ask("vcs", Call("POST", f"/{repository}.git/git-receive-pack", headers=headers, body=body))
     assert reply.stream is not None, reply

@@ -221,7 +221,7 @@ def test_what_was_written_is_there_after_a_restart(gitea: Gitea) -> None:
 def test_an_old_bundle_is_not_kept(gitea: Gitea) -> None:
     for text in ("one", "two"):
         gitea.ask("POST", f"{CSM}/contents/{text}", {"content": encoded(text), "branch": "integration"})
-        gitea.site.keep()
+        gitea.site.save()
     blobs = gitea.site.context.blobs
     assert (blobs.get("vcs/1/1"), bool(blobs.get("vcs/1/2"))) == (None, True)
 

@@ -285,14 +285,14 @@ def test_pushes_outlive_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         work = client.clone(SLURM)
         first = client.commit(work, "a", "1")
         client.git("push", "-q", "origin", "HEAD:main", work=work)
-        machine.tell("POST", "/save", {"path": saved})
+        machine.ask_control("POST", "/save", {"path": saved})
         client.git("push", "-q", "--force", "origin", "HEAD~1:main", work=work)
     with emulate("empty", "--state", state) as machine:
         client = Client(machine, home)
         assert client.git("ls-remote", client.url(SLURM), "refs/heads/main").split()[0] == repositories.commit_of(
             "slurm-config-management", "main"
         )
-        machine.tell("POST", "/load", {"path": saved})
+        machine.ask_control("POST", "/load", {"path": saved})
         work = client.clone(SLURM)
         assert client.git("rev-parse", "HEAD", work=work) == first
         assert json.loads(machine.send("GET", machine.url + "/vcs/api/v1/version").body) == {"version": "1.17.2"}

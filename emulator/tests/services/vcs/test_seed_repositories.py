@@ -24,7 +24,7 @@ def git(folder: Path, *args: str) -> str:
 
 @pytest.mark.parametrize("name", repositories.names())
 def test_git_finds_every_object_sound(name: str, tmp_path: Path) -> None:
-    objects = repositories.furnished(name)
+    objects = repositories.seed_repository(name)
     subprocess.run([GIT, "init", "-q", "--bare", str(tmp_path)], check=True)
     for sha, (kind, content) in objects.objects.items():
         file = tmp_path / "objects" / sha[:2] / sha[2:]
@@ -85,4 +85,4 @@ def test_products_know_their_branch() -> None:
     for product in repositories.PRODUCTS:
         at = repositories.commit_of(product.repository, product.import_branch)
         assert at == repositories.commit_of(product.repository, "main")
-        assert product.import_branch in repositories.furnished(product.repository).protected
+        assert product.import_branch in repositories.seed_repository(product.repository).protected

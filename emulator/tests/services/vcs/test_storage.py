@@ -54,10 +54,10 @@ def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, cap
     write(gitea, SLURM, "kept")
     gitea.ask("POST", "/orgs", {"username": "Site"})
     for _ in range(bundles.FIRST_PAUSE + 1):
-        gitea.site.keep()
+        gitea.site.save()
     assert (len(tries), len(caplog.records)) == (1, 1)
     assert "VCS repository 1 cannot be saved: git bundle took more than 5 s" in caplog.text
-    gitea.site.keep()
+    gitea.site.save()
     assert (len(tries), len(caplog.records)) == (2, 1)
     assert status(gitea, CSM, "lost") == 200
     reopened_gitea = Gitea(reopen(gitea.site))
@@ -71,18 +71,18 @@ def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, cap
 
 def test_what_could_not_be_kept_is_kept_later(gitea: Gitea, tries: Tries) -> None:
     write(gitea, CSM, "late")
-    gitea.site.keep()
+    gitea.site.save()
     assert len(tries) == 1
     tries.over = True
     for _ in range(bundles.FIRST_PAUSE):
-        gitea.site.keep()
+        gitea.site.save()
     assert status(Gitea(reopen(gitea.site)), CSM, "late") == 200
 
 
 def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old bundle is deleted only after the new one is stored; the rest is written, and the error is logged."""
     write(gitea, CSM, "first")
-    gitea.site.keep()
+    gitea.site.save()
     write(gitea, CSM, "second")
     gitea.ask("POST", "/orgs", {"username": "Site"})
 
@@ -92,9 +92,9 @@ def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.Monk
     with monkeypatch.context() as without_room:
         without_room.setattr(type(gitea.site.context.blobs), "put", lambda _, key, data: full(key, data))
         with pytest.raises(Unavailable, match="no room for vcs/1/2"):
-            gitea.site.keep()
-    gitea.site.kept.close()
-    reopened_gitea = Gitea(open_site(gitea.site.kept.path, gitea.site.machine.topology.name))
+            gitea.site.save()
+    gitea.site.state_file.close()
+    reopened_gitea = Gitea(open_site(gitea.site.state_file.path, gitea.site.machine.topology.name))
     assert (status(reopened_gitea, CSM, "first"), status(reopened_gitea, CSM, "second")) == (200, 404)
     assert reopened_gitea.ask("GET", "/orgs/site").status == 200
 

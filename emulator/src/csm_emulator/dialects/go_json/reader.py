@@ -1,7 +1,7 @@
-"""JSON as Go's ``encoding/json`` reads it: what it takes, what it leaves out, what it complains of.
+"""JSON as Go's ``encoding/json`` reads it: accepted values, ignored ones, and error messages.
 
-HPE's services hand Go's complaints to their clients, so the words are part of the wire. Unknown fields are ignored,
-letter case in names does not matter, ``null`` leaves a text, a number, a flag or a struct as it is.
+HPE's services return Go's error messages to their clients, so they must be exact. Unknown fields are ignored, names are
+matched regardless of case, and ``null`` leaves a string, number, bool or struct unchanged.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from csm_emulator.dialects.go_json.types import (
     NUMBER,
     RAW,
     STRING,
+    GoType,
     Integer,
-    Kind,
-    Maybe,
+    Map,
+    Pointer,
     Slice,
     Struct,
-    Table,
     empty,
     fold,
 )
@@ -42,57 +42,57 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _TEXTS = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 
 
-class Undecodable(ValueError):
-    """What Go says of the body; ``value`` is what it has read all the same."""
+class DecodeError(ValueError):
+    """Go's error message for a body; ``value`` is what it has decoded nevertheless."""
 
-    def __init__(self, said: str, value: Json = None) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, value: Json = None) -> None:
+        super().__init__(message)
         self.value = value
 
 
-class NothingSaid(Undecodable):
-    """A stream without a value."""
+class EmptyBody(DecodeError):
+    """A stream without a value: Go's EOF."""
 
 
-def decode(body: bytes, kind: Kind) -> Json:
+def decode(body: bytes, kind: GoType) -> Json:
     """``json.Unmarshal``: one value and nothing after it. Structs become dicts with every field.
 
-    Raises ``Undecodable`` with Go's first complaint; Go reads on after a value of the wrong type.
+    Raises ``DecodeError`` with Go's first error; Go continues after a value of the wrong type.
     """
     return _read(body, kind, whole=True)
 
 
-def decode_first(body: bytes, kind: Kind) -> Json:
-    """``Decoder.Decode``: the first value of a stream, whatever follows it. Raises ``Undecodable``."""
+def decode_first(body: bytes, kind: GoType) -> Json:
+    """``Decoder.Decode``: the first value of a stream, whatever follows it. Raises ``DecodeError``."""
     if not body.strip(BLANK.encode()):
-        raise NothingSaid("EOF", empty(kind))
+        raise EmptyBody("EOF", empty(kind))
     return _read(body, kind, whole=False)
 
 
 def mentions(body: bytes, kind: Struct) -> bool:
-    """Whether an object has one of these fields, be it ``null``."""
-    found = parsed(text_of(body), whole=True)
-    return isinstance(found, Object) and any(_known(name, kind) is not None for name, _ in found)
+    """Whether an object has one of these fields, even with ``null``."""
+    document = parsed(text_of(body), whole=True)
+    return isinstance(document, Object) and any(_field_name(name, kind) is not None for name, _ in document)
 
 
-def _read(body: bytes, kind: Kind, *, whole: bool) -> Json:
+def _read(body: bytes, kind: GoType, *, whole: bool) -> Json:
     text = text_of(body)
     try:
-        found = parsed(text, whole=whole)
+        document = parsed(text, whole=whole)
     except (RecursionError, ValueError):
-        raise Undecodable(complaint_of(body, whole=whole) or "exceeded max depth", empty(kind)) from None
-    if not whole and isinstance(found, Number) and (said := complaint_of(body, whole=False)):
-        # Python stops before a point without digits, where Go complains.
-        raise Undecodable(said, empty(kind))
-    fitting = _Fitting(text)
-    value = fitting.fit(found, kind, empty(kind))
-    if fitting.mistake:
-        raise Undecodable(fitting.mistake, value)
+        raise DecodeError(complaint_of(body, whole=whole) or "exceeded max depth", empty(kind)) from None
+    if not whole and isinstance(document, Number) and (message := complaint_of(body, whole=False)):
+        # Python stops before a decimal point without digits, where Go reports an error.
+        raise DecodeError(message, empty(kind))
+    decoder = _ValueDecoder(text)
+    value = decoder.decode(document, kind, empty(kind))
+    if decoder.mistake:
+        raise DecodeError(decoder.mistake, value)
     return value
 
 
-class _Fitting:
-    """Puts what was read into a kind, and keeps the first complaint."""
+class _ValueDecoder:
+    """Decodes parsed JSON into a Go type, and keeps the first error message."""
 
     def __init__(self, text: str) -> None:
         self.mistake = ""
@@ -100,36 +100,36 @@ class _Fitting:
         self._path: list[str] = []
         self._struct = ""
 
-    def fit(self, value: Json, kind: Kind, before: Json) -> Json:
-        """``before`` is what was there, which a value of the wrong type leaves, and ``null`` in some kinds."""
+    def decode(self, value: Json, kind: GoType, previous: Json) -> Json:
+        """The decoded value; ``previous`` is returned for a value of the wrong type, and for ``null`` in some types."""
         if value is None:
-            return None if isinstance(kind, Maybe | Slice | Table) or kind is ANY or kind is RAW else before
-        if isinstance(kind, Maybe):
-            return self.fit(value, kind.of, empty(kind.of) if before is None else before)
+            return None if isinstance(kind, Pointer | Slice | Map) or kind is ANY or kind is RAW else previous
+        if isinstance(kind, Pointer):
+            return self.decode(value, kind.of, empty(kind.of) if previous is None else previous)
         if isinstance(kind, Struct) and isinstance(value, Object):
-            return self._fields(value, kind, before)
-        if isinstance(kind, Table) and isinstance(value, Object):
-            news = {paired(name): self.fit(each, kind.of, empty(kind.of)) for name, each in value}
-            return (before or {}) | news
+            return self._fields(value, kind, previous)
+        if isinstance(kind, Map) and isinstance(value, Object):
+            entries = {paired(name): self.decode(item, kind.of, empty(kind.of)) for name, item in value}
+            return (previous or {}) | entries
         if isinstance(kind, Slice) and isinstance(value, list) and not isinstance(value, Object):
-            return [self.fit(each, kind.of, empty(kind.of)) for each in value]
-        return self._scalar(value, kind, before)
+            return [self.decode(item, kind.of, empty(kind.of)) for item in value]
+        return self._scalar(value, kind, previous)
 
-    def _fields(self, value: Object, kind: Struct, before: Json) -> Json:
-        result, outer = dict(before), self._struct
-        for name, each in value:
-            known = _known(name, kind)
-            if known is None:
+    def _fields(self, value: Object, kind: Struct, previous: Json) -> Json:
+        result, outer = dict(previous), self._struct
+        for name, item in value:
+            field = _field_name(name, kind)
+            if field is None:
                 continue
             self._struct = kind.go.rpartition(".")[2]
-            steps = [kind.embedded[known], known] if known in kind.embedded else [known]
+            steps = [kind.embedded[field], field] if field in kind.embedded else [field]
             self._path += steps
-            result[known] = self.fit(each, kind.fields[known], result[known])
+            result[field] = self.decode(item, kind.fields[field], result[field])
             del self._path[-len(steps) :]
             self._struct = outer
         return result
 
-    def _scalar(self, value: Json, kind: Kind, before: Json) -> Json:
+    def _scalar(self, value: Json, kind: GoType, previous: Json) -> Json:
         if kind is ANY or kind is RAW:
             return self._plain(value, exact=kind is RAW)
         if kind is NUMBER and isinstance(value, str):
@@ -139,23 +139,23 @@ class _Fitting:
         if kind is BOOL and isinstance(value, bool):
             return value
         if isinstance(kind, Integer) and isinstance(value, Number):
-            return self._integer(value, kind, before)
+            return self._integer(value, kind, previous)
         self._mismatch(word(value), kind.go)
-        return before
+        return previous
 
     def _plain(self, value: Json, *, exact: bool) -> Json:
-        """Without comprehensions, which in Python 3.11 cost a second frame of the stack for each level."""
+        """A value for ``interface {}``. It has no comprehensions: in Python 3.11 they double the stack depth."""
         if isinstance(value, Object):
-            found = {}
-            for name, each in value:
-                found[paired(name)] = self._plain(each, exact=exact)
-            return found
+            result = {}
+            for name, item in value:
+                result[paired(name)] = self._plain(item, exact=exact)
+            return result
         if isinstance(value, Number):
             return _number(value) if exact else self._float64(value)
         if isinstance(value, list):
             elements = []
-            for each in value:
-                elements.append(self._plain(each, exact=exact))  # noqa: PERF401
+            for item in value:
+                elements.append(self._plain(item, exact=exact))  # noqa: PERF401
             return elements
         return paired(value) if isinstance(value, str) else value
 
@@ -171,44 +171,44 @@ class _Fitting:
     def _json_number(self, value: str) -> int | float:
         if not _NUMBER.fullmatch(value):
             quoted = json.dumps(_as_written(self._text, value), ensure_ascii=False)
-            raise Undecodable(f"json: invalid number literal, trying to unmarshal {quoted} into Number")
+            raise DecodeError(f"json: invalid number literal, trying to unmarshal {quoted} into Number")
         return _number(value)
 
-    def _integer(self, literal: Number, kind: Integer, before: Json) -> Json:
+    def _integer(self, literal: Number, kind: Integer, previous: Json) -> Json:
         limit = 1 << (kind.bits - 1)
         if _INTEGER.fullmatch(literal) and len(literal) <= 20 and -limit <= int(literal) < limit:
             return int(literal)
         self._mismatch(f"number {literal}", kind.go)
-        return before
+        return previous
 
-    def _mismatch(self, found: str, wanted: str) -> None:
+    def _mismatch(self, value_text: str, go_type: str) -> None:
         place = f"Go struct field {self._struct}.{'.'.join(self._path)}" if self._path else "Go value"
-        self.mistake = self.mistake or f"json: cannot unmarshal {found} into {place} of type {wanted}"
+        self.mistake = self.mistake or f"json: cannot unmarshal {value_text} into {place} of type {go_type}"
 
 
-def _known(name: str, kind: Struct) -> str | None:
+def _field_name(name: str, kind: Struct) -> str | None:
     return name if name in kind.fields else kind.folded.get(fold(name))
 
 
 def _number(literal: str) -> int | float:
-    """As it was written. Python refuses to read whole numbers of more than 4300 digits."""
+    """The number as written; very long ones as floats, since Python refuses integers of more than 4300 digits."""
     if _INTEGER.fullmatch(literal) and len(literal) < 400:
         return int(literal)
-    # JSON has no infinity to write what is larger.
+    # JSON has no infinity.
     return max(-sys.float_info.max, min(float(literal), sys.float_info.max))
 
 
 def _digits(number: float) -> int:
-    """The shortest digits that mean this float, with zeros behind, as Go prints it."""
+    """The float as Go prints it: its shortest digits, filled up with zeros."""
     mantissa, _, exponent = repr(number).partition("e")
-    whole, _, rest = mantissa.partition(".")
-    rest = rest.rstrip("0")
-    return int(f"{whole}{rest}" + "0" * (int(exponent or 0) - len(rest)))
+    whole, _, fraction = mantissa.partition(".")
+    fraction = fraction.rstrip("0")
+    return int(f"{whole}{fraction}" + "0" * (int(exponent or 0) - len(fraction)))
 
 
 def _as_written(text: str, value: str) -> str:
-    """A text with its escapes, which Go repeats as they came."""
-    for found in _TEXTS.finditer(text):
-        if json.loads(found[0], strict=False) == value:
-            return found[0]
+    """A string with its escapes as received, which Go repeats in its messages."""
+    for match in _TEXTS.finditer(text):
+        if json.loads(match[0], strict=False) == value:
+            return match[0]
     return json.dumps(value, ensure_ascii=False)

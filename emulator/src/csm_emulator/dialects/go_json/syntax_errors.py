@@ -1,11 +1,11 @@
-"""What Go's JSON scanner says of text that is not JSON: clients see these sentences."""
+"""The error messages of Go's JSON scanner for invalid JSON, which clients see."""
 
 from __future__ import annotations
 
 import re
 
 _BLANK = b" \t\r\n"
-# Possessive: to be able to step back would cost 100 bytes a character.
+# Possessive: backtracking would need 100 bytes of memory per character.
 _STRING = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
@@ -26,16 +26,16 @@ END = "unexpected end of JSON input"
 VALUE, KEY, FIRST_KEY, FIRST_ELEMENT, COLON, AFTER = range(6)
 
 
-class _Wrong(Exception):
+class _JsonSyntaxError(Exception):
     pass
 
 
 def complaint(text: bytes) -> str:
-    """What is wrong with ``text`` in the words of Go; empty when nothing is."""
-    # At the end Go's scanner is given a blank more, and what that does not end is unexpected.
+    """Go's error message for ``text``; empty if it is valid."""
+    # Go's scanner reads one more blank at the end; an incomplete value is an unexpected end.
     try:
         return _scan(text + b" ", len(text))
-    except _Wrong as wrong:
+    except _JsonSyntaxError as wrong:
         return str(wrong)
 
 
@@ -56,7 +56,7 @@ def _step(text: bytes, at: int, state: int, stack: list[bytes]) -> tuple[int, in
         return _after(text, at, byte, stack)
     if state == COLON:
         if byte != b":":
-            raise _Wrong(_invalid(text, at, "after object key"))
+            raise _JsonSyntaxError(_invalid(text, at, "after object key"))
         return at + 1, VALUE
     if state in (KEY, FIRST_KEY):
         return _key(text, at, byte, state, stack)
@@ -73,7 +73,9 @@ def _after(text: bytes, at: int, byte: bytes, stack: list[bytes]) -> tuple[int, 
     if byte == (b"}" if inside == b"{" else b"]"):
         stack.pop()
         return at + 1, AFTER
-    raise _Wrong(_invalid(text, at, "after object key:value pair" if inside == b"{" else "after array element"))
+    raise _JsonSyntaxError(
+        _invalid(text, at, "after object key:value pair" if inside == b"{" else "after array element")
+    )
 
 
 def _key(text: bytes, at: int, byte: bytes, state: int, stack: list[bytes]) -> tuple[int, int]:
@@ -81,14 +83,14 @@ def _key(text: bytes, at: int, byte: bytes, state: int, stack: list[bytes]) -> t
         stack.pop()
         return at + 1, AFTER
     if byte != b'"':
-        raise _Wrong(_invalid(text, at, "looking for beginning of object key string"))
+        raise _JsonSyntaxError(_invalid(text, at, "looking for beginning of object key string"))
     return _string(text, at + 1), COLON
 
 
 def _value(text: bytes, at: int, byte: bytes, stack: list[bytes]) -> tuple[int, int]:
     if byte in (b"{", b"["):
         if len(stack) == DEEPEST:
-            raise _Wrong(_invalid(text, at, "exceeded max depth"))
+            raise _JsonSyntaxError(_invalid(text, at, "exceeded max depth"))
         stack.append(byte)
         return at + 1, FIRST_KEY if byte == b"{" else FIRST_ELEMENT
     if byte == b'"':
@@ -97,20 +99,20 @@ def _value(text: bytes, at: int, byte: bytes, stack: list[bytes]) -> tuple[int, 
         return _literal(text, at, _LITERALS[byte]), AFTER
     if byte in b"-0123456789":
         return _number(text, at), AFTER
-    raise _Wrong(_invalid(text, at, "looking for beginning of value"))
+    raise _JsonSyntaxError(_invalid(text, at, "looking for beginning of value"))
 
 
 def _string(text: bytes, at: int) -> int:
-    found = _STRING.match(text, at)
-    end = found.end() if found else at
+    match = _STRING.match(text, at)
+    end = match.end() if match else at
     byte = text[end : end + 1]
     if byte == b'"':
         return end + 1
     if byte == b"\\":
-        raise _Wrong(_escape(text, end + 1))
+        raise _JsonSyntaxError(_escape(text, end + 1))
     if end >= len(text):
-        raise _Wrong(END)
-    raise _Wrong(_invalid(text, end, "in string literal"))
+        raise _JsonSyntaxError(END)
+    raise _JsonSyntaxError(_invalid(text, end, "in string literal"))
 
 
 def _escape(text: bytes, at: int) -> str:
@@ -125,22 +127,24 @@ def _escape(text: bytes, at: int) -> str:
 def _literal(text: bytes, at: int, literal: bytes) -> int:
     for offset, letter in enumerate(literal):
         if text[at + offset : at + offset + 1] != bytes([letter]):
-            raise _Wrong(_invalid(text, at + offset, f"in literal {literal.decode()} (expecting '{chr(letter)}')"))
+            raise _JsonSyntaxError(
+                _invalid(text, at + offset, f"in literal {literal.decode()} (expecting '{chr(letter)}')")
+            )
     return at + len(literal)
 
 
 def _number(text: bytes, at: int) -> int:
-    found = _NUMBER.match(text, at)
-    if found is None:
-        raise _Wrong(_invalid(text, at + 1, "in numeric literal"))
-    end = found.end()
+    match = _NUMBER.match(text, at)
+    if match is None:
+        raise _JsonSyntaxError(_invalid(text, at + 1, "in numeric literal"))
+    end = match.end()
     byte = text[end : end + 1]
     whole = text[at:end]
     if byte == b"." and b"." not in whole and b"e" not in whole.lower():
-        raise _Wrong(_invalid(text, end + 1, "after decimal point in numeric literal"))
+        raise _JsonSyntaxError(_invalid(text, end + 1, "after decimal point in numeric literal"))
     if byte in (b"e", b"E") and b"e" not in whole.lower():
         signed = text[end + 1 : end + 2] in (b"+", b"-")
-        raise _Wrong(_invalid(text, end + 1 + signed, "in exponent of numeric literal"))
+        raise _JsonSyntaxError(_invalid(text, end + 1 + signed, "in exponent of numeric literal"))
     return end
 
 

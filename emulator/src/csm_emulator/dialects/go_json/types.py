@@ -9,90 +9,92 @@ from csm_emulator.records import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A Go type: ``go`` is its name in messages, ``zero`` what a field is that nobody mentions."""
+class GoType:
+    """A Go type: ``go`` is its name in messages, ``zero`` its zero value, for fields that are missing."""
 
     go: str
     zero: Json = None
 
 
 @dataclass(frozen=True, slots=True)
-class Integer(Kind):
+class Integer(GoType):
     zero: Json = 0
     bits: int = 64
 
 
-STRING, BOOL = Kind("string", ""), Kind("bool", False)
+STRING, BOOL = GoType("string", ""), GoType("bool", False)
 INT, INT32, INT64 = Integer("int"), Integer("int32", bits=32), Integer("int64")
-NUMBER = Kind("json.Number")
-ANY = Kind("interface {}")
-RAW = Kind("json.RawMessage")
-"""Kept as it was written, where ``ANY`` makes a float64 of every number."""
+NUMBER = GoType("json.Number")
+ANY = GoType("interface {}")
+RAW = GoType("json.RawMessage")
+"""Numbers stay as written, while ``ANY`` converts every number to float64."""
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe(Kind):
-    """A pointer: None when it was not said."""
+class Pointer(GoType):
+    """A pointer: None if the field is missing."""
 
-    of: Kind = STRING
-
-
-@dataclass(frozen=True, slots=True)
-class Slice(Kind):
-    of: Kind = STRING
+    of: GoType = STRING
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Kind):
-    """A map; its keys are anybody's."""
-
-    of: Kind = ANY
+class Slice(GoType):
+    of: GoType = STRING
 
 
 @dataclass(frozen=True, slots=True)
-class Struct(Kind):
+class Map(GoType):
+    """A map with string keys."""
+
+    of: GoType = ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(GoType):
     """``go`` is written with its package, ``sm.CompLockV2Filter``."""
 
-    fields: Mapping[str, Kind] = field(default_factory=dict)
+    fields: Mapping[str, GoType] = field(default_factory=dict)
     embedded: Mapping[str, str] = field(default_factory=dict)
     """Field → the embedded struct that has it, which messages name."""
     omitted: frozenset[str] = frozenset()
-    """Which fields are not written when they are empty."""
+    """Fields that are not written when they are empty (``omitempty``)."""
     folded: Mapping[str, str] = field(default_factory=dict)
-    """Names as they are compared → names as they are spelled."""
+    """Case-folded names → names as spelled."""
     zeros: Mapping[str, Json] = field(default_factory=dict)
-    """What its fields are that nobody mentions."""
+    """Zero values of its fields."""
     inner: Mapping[str, Struct] = field(default_factory=dict)
     """Those of its fields that are structs themselves."""
 
 
-def maybe(of: Kind) -> Maybe:
-    return Maybe("*" + of.go, None, of)
+def pointer_to(of: GoType) -> Pointer:
+    return Pointer("*" + of.go, None, of)
 
 
-def slice_of(of: Kind) -> Slice:
+def slice_of(of: GoType) -> Slice:
     return Slice("[]" + of.go, None, of)
 
 
-def table_of(of: Kind, go: str = "") -> Table:
-    return Table(go or f"map[string]{of.go}", None, of)
+def map_of(of: GoType, go: str = "") -> Map:
+    return Map(go or f"map[string]{of.go}", None, of)
 
 
-def struct(go: str, fields: Mapping[str, Kind], embedded: Mapping[str, str] | None = None, omitted: str = "") -> Struct:
-    # Of names that differ in nothing but their letters the first counts.
+def struct(
+    go: str, fields: Mapping[str, GoType], embedded: Mapping[str, str] | None = None, omitted: str = ""
+) -> Struct:
+    # Of names that differ only in case the first counts.
     folded = {fold(name): name for name in reversed(list(fields))}
-    zeros = {name: each.zero for name, each in fields.items()}
-    inner = {name: each for name, each in fields.items() if isinstance(each, Struct)}
+    zeros = {name: field_type.zero for name, field_type in fields.items()}
+    inner = {name: field_type for name, field_type in fields.items() if isinstance(field_type, Struct)}
     return Struct(go, None, fields, embedded or {}, frozenset(omitted.split()), folded, zeros, inner)
 
 
-def texts(names: str) -> dict[str, Kind]:
+def texts(names: str) -> dict[str, GoType]:
     """Fields that are all strings."""
     return dict.fromkeys(names.split(), STRING)
 
 
 STRINGS = slice_of(STRING)
-ANYTHING_BY_NAME = table_of(ANY)
+ANYTHING_BY_NAME = map_of(ANY)
 
 
 def fold(name: str) -> str:
@@ -100,30 +102,32 @@ def fold(name: str) -> str:
     return name.lower().replace("\u017f", "s")
 
 
-def empty(kind: Kind) -> Json:
+def empty(kind: GoType) -> Json:
     if isinstance(kind, Struct):
         return (
-            {**kind.zeros, **{name: empty(each) for name, each in kind.inner.items()}} if kind.inner else {**kind.zeros}
+            {**kind.zeros, **{name: empty(field_type) for name, field_type in kind.inner.items()}}
+            if kind.inner
+            else {**kind.zeros}
         )
     return kind.zero
 
 
-def encode(value: Json, kind: Kind) -> Json:
-    """What was decoded, or the like of it, as Go writes it."""
-    if isinstance(kind, Maybe):
+def encode(value: Json, kind: GoType) -> Json:
+    """A decoded value as Go would write it."""
+    if isinstance(kind, Pointer):
         return None if value is None else encode(value, kind.of)
     if isinstance(kind, Struct):
-        said = value or {}
+        fields = value or {}
         return {
-            name: encode(said.get(name, each.zero), each)
-            for name, each in kind.fields.items()
-            if not (name in kind.omitted and _nothing(said.get(name), each))
+            name: encode(fields.get(name, item.zero), item)
+            for name, item in kind.fields.items()
+            if not (name in kind.omitted and _is_empty(fields.get(name), item))
         }
     if isinstance(kind, Slice) and value is not None:
-        return [encode(each, kind.of) for each in value]
+        return [encode(item, kind.of) for item in value]
     return 0 if kind is NUMBER and value is None else value
 
 
-def _nothing(value: Json, kind: Kind) -> bool:
-    """A pointer to false or to an empty text is something."""
-    return value is None or (not isinstance(kind, Maybe) and (value is False or value == ""))
+def _is_empty(value: Json, kind: GoType) -> bool:
+    """Whether ``omitempty`` omits it; a pointer to false or to an empty string is not empty."""
+    return value is None or (not isinstance(kind, Pointer) and (value is False or value == ""))

@@ -1,6 +1,6 @@
-"""JSON text as a tree that remembers what was written: the order of fields, those named twice, how numbers are spelled.
+"""JSON as a tree that keeps the order of fields, duplicate fields, and the spelling of numbers.
 
-``None``, ``bool``, ``str``, ``Number``, ``list`` and ``Object``; and what Go says of text that is none.
+Its nodes are ``None``, ``bool``, ``str``, ``Number``, ``list`` and ``Object``. Errors have Go's messages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from csm_emulator.dialects.go_json.syntax_errors import END, complaint
 from csm_emulator.records import Json
 
 LONGEST = 1 << 20
-"""Longer text is not looked through for Go's exact words: it would hold up everybody else."""
+"""Bytes; a longer text is not scanned for Go's exact error message, which would delay other requests."""
 DEEPEST = 400
 """Python's own limit is near 1000 on the whole stack; Go's is 10,000. No real body is deeper than a dozen."""
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
@@ -33,12 +33,12 @@ class Object(list[tuple[str, Any]]):
 
 
 def text_of(body: bytes) -> str:
-    """Go has a U+FFFD for every byte that is no UTF-8."""
+    """The text as Go decodes it: U+FFFD for every byte that is not UTF-8."""
     return paired(body.decode("utf-8", "surrogateescape"))
 
 
 def paired(text: str) -> str:
-    """Go has no half pairs of surrogates."""
+    """The text with lone surrogates replaced by U+FFFD, as in Go."""
     return _SURROGATES.sub("\ufffd", text)
 
 
@@ -50,12 +50,12 @@ def parsed(text: str, *, whole: bool) -> Json:
 
 
 def _no_constant(name: str) -> Json:
-    """Python knows NaN and Infinity, JSON does not."""
+    """Refuses NaN and Infinity, which Python accepts and JSON does not have."""
     raise ValueError(name)
 
 
 def _decoder() -> json.JSONDecoder:
-    """Another for each text: a number that is there a million times is made once, and not kept for longer."""
+    """A decoder for one text: equal numbers become one object, to save memory."""
     number = lru_cache(maxsize=1024)(Number)
     return json.JSONDecoder(object_pairs_hook=Object, parse_int=number, parse_float=number, parse_constant=_no_constant)
 
@@ -76,13 +76,13 @@ def _check_depth(text: str) -> None:
 def complaint_of(body: bytes, *, whole: bool) -> str:
     if len(body) > LONGEST:
         return END if whole else "unexpected EOF"
-    said = complaint(body)
-    if whole or not said:
-        return said
-    if said.endswith("after top-level value"):
+    message = complaint(body)
+    if whole or not message:
+        return message
+    if message.endswith("after top-level value"):
         return ""
-    # A Decoder has the same words for every text that is too short; a byte more tells which those are.
-    return said if complaint(body + b"\0") == said else "unexpected EOF"
+    # A Decoder has one message for every truncated text; another byte shows whether the text is one.
+    return message if complaint(body + b"\0") == message else "unexpected EOF"
 
 
 def word(value: Json) -> str:

@@ -1,4 +1,4 @@
-"""Components as HMS's libraries know them: their names, their types, their fields (hms-xname, hms-base)."""
+"""Names, types and fields of components as in HMS's libraries (hms-xname, hms-base)."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ COMPONENT_FIELDS = (
     "ReservationDisabled",
     "Locked",
 )
-"""In the order of the wire."""
+"""In the order of the JSON responses."""
 _LONGEST = 1000
 _LEADING_ZEROS = re.compile("(?<![0-9])0+(?=[0-9])")
 _ORDINALS = re.compile("([0-9]+)")
-# The table of HMS forgot to escape the dot of a partition: it takes any character.
+# In the pattern of HMS the dot of a partition is not escaped: it matches any character.
 _PARTITION = re.compile("p[0-9]+(?:.[0-9]+)?")
 
 
 def normal(text: str) -> str:
-    """The one spelling: no blanks around, no leading zeros, no capitals. What is no xname stays no xname."""
+    """The normalised spelling: stripped, without leading zeros, in lower case. The result may still be no xname."""
     return _LEADING_ZEROS.sub("", text.strip()).lower()
 
 
 def verified(text: str) -> str:
-    """The one spelling, empty when it is no xname."""
+    """The normalised spelling, or an empty string if it is not an xname."""
     xname = normal(text)
     return xname if hms_type(xname) else ""
 
 
 @lru_cache(maxsize=1 << 16)
 def hms_type(text: str) -> str:
-    """HMS type of a name, empty when it is none.
+    """The HMS type of an xname, or an empty string.
 
-    As HMS's patterns take it, character by character: no capitals, no blanks, no zeros too many.
+    The name must match HMS's patterns exactly: no capitals, blanks or leading zeros.
     """
     if not text.isascii() or len(text) > _LONGEST:
         return ""

@@ -1,4 +1,4 @@
-"""What HBTD and HMNFD let be set while they run."""
+"""Parameters of HBTD and HMNFD that can be changed at runtime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RunningParams:
         return str(self._table[name])
 
     def reset(self) -> None:
-        """They are written down and never read: a new start has the defaults."""
+        """Restores the defaults: the real services save parameters, but do not read them at their start."""
         self._table.update(self._defaults)
 
     def get(self, _: Call) -> Reply:

@@ -11,7 +11,7 @@ from csm_emulator.transport.call import JSON, Reply, utf8
 
 PROBLEM = "application/problem+json"
 SNIFFED = "text/plain; charset=utf-8"
-"""What Go's server makes of JSON for which the handler set no Content-Type in time."""
+"""The Content-Type that Go's server detects for JSON when the handler set none in time."""
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encoded = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
@@ -33,6 +33,6 @@ def encoded(value: Json, status: int = 200, media: str = JSON, headers: Sequence
 
 
 def problem(status: int, title: str, detail: str, instance: str = "", headers: Sequence[tuple[str, str]] = ()) -> Reply:
-    """A ProblemDetails: what is empty is left out."""
+    """A ProblemDetails without its empty fields."""
     fields = {"type": "about:blank", "title": title, "detail": detail, "instance": instance, "status": status}
     return encoded({name: value for name, value in fields.items() if value}, status, PROBLEM, headers)

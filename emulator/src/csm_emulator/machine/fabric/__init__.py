@@ -1,1 +1,1 @@
-"""The high-speed network: cables, switch ports, and which node reaches which."""
+"""The high-speed network: cables, switch ports, and which nodes reach each other."""

@@ -1,4 +1,4 @@
-"""The high-speed network's cables as they are plugged, faults included."""
+"""The real cabling of the high-speed network, with the faults that swap cables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Cabling:
         self._faults = faults
 
     def end(self, port: str) -> str | None:
-        """What is at the other end of the cable in this port, or at this NIC; None where there is none."""
+        """The other end of the cable at this port or NIC; None without a cable."""
         swaps = list(self._swaps())
         planned = self._ends.get(_moved(port, reversed(swaps)))
         return None if planned is None else _moved(planned, swaps)
@@ -26,13 +26,13 @@ class Cabling:
         return ends | {end: port for port, end in ends.items()}
 
     def _swaps(self) -> Iterator[tuple[str, str]]:
-        """Ports whose plugs changed places, in the order in which that was done."""
+        """Pairs of ports whose cables are swapped, in the order of the faults."""
         for fault in self._faults:
             if fault.kind == "wrong-cabling" and "with" in fault.facts:
                 yield fault.targets, str(fault.facts["with"])
 
 
 def _moved(port: str, swaps: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
-    for one, other in swaps:
-        port = {one: other, other: one}.get(port, port)
+    for first, second in swaps:
+        port = {first: second, second: first}.get(port, port)
     return port

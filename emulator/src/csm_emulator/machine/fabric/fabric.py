@@ -1,6 +1,6 @@
-"""The high-speed network as it is: the effective state of every switch port, and where a frame gets to.
+"""The real state of the high-speed network: the effective state of each switch port, and the way of a frame.
 
-What the Fabric Manager has in its documents is another thing: it tells switches what to do, and here is what they do.
+The Fabric Manager's documents are the intended state, which it sends to the switches; this is the effective one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from csm_emulator.machine.fabric.links import Links
 from csm_emulator.machine.fabric.packets import Packet, Packets
 from csm_emulator.machine.fabric.plan import Plan, PortPlace
 from csm_emulator.machine.fabric.port_drift import read_drift
-from csm_emulator.machine.fabric.ports import DOWN, EDGE, FABRIC, Dropped, PortState, read_state
+from csm_emulator.machine.fabric.ports import DOWN, EDGE, FABRIC, FrameDropped, PortState, read_state
 from csm_emulator.machine.faults.faults import Fault
 
 if TYPE_CHECKING:
@@ -22,63 +22,63 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """What became of a frame."""
+class FrameTrace:
+    """The way of a frame, and whether it arrived."""
 
     reached: bool
     why: str
-    """Empty when it got there."""
+    """The reason why it did not arrive; empty if it did."""
     at: str
     """The port, switch or NIC where it ended."""
     path: Sequence[str]
-    """The ports that it passed, from the first switch's on."""
+    """The switch ports that it passed, in order."""
     leaves: str = ""
-    """How it comes out of the last port: tagged or untagged; empty for RDMA."""
+    """How it leaves the last port: tagged or untagged; empty for RDMA."""
     vlan: int | None = None
 
 
 class Fabric:
-    """A frame is walked whether or not its node has power: what could be sent is what counts for isolation."""
+    """Frames are traced whether or not the nodes have power: isolation depends on what could be sent."""
 
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
-        self._means = means
+        self._context = context
         self.plan = Plan(machine.topology)
         edge, fabric = EDGE.data(), FABRIC.data()
         seed = {port.xname: edge if port.edge else fabric for port in self.plan.ports.values()}
-        self._table = means.tables.open("machine.fabric.ports", seed)
+        self._table = context.tables.open("machine.fabric.ports", seed)
         self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
         self._packets = Packets(machine, self)
         self.intention: Callable[[str], dict[str, Any] | None] = lambda _: None
-        """What the Fabric Manager's documents want of a port; it says so itself."""
-        means.watchers.append(self._hear)
-        means.faults.answer("port-drift", self._drift)
+        """Returns the intended state of a port; the Fabric Manager service sets this function."""
+        context.watchers.append(self._on_event)
+        context.faults.register("port-drift", self._drift)
 
     def state(self, port: str) -> PortState:
-        found = self._table.get(port)
-        return DOWN if found is None else read_state(found)
+        data = self._table.get(port)
+        return DOWN if data is None else read_state(data)
 
     def configure(self, port: str, cause: str, **changes: Any) -> None:
-        """From now on the port does this; whoever sets it has seen that it is there."""
-        before = self.state(port)
-        after = replace(before, **changes)
-        if after == before:
+        """Changes the effective state of a port; the caller has checked that the port exists."""
+        previous = self.state(port)
+        state = replace(previous, **changes)
+        if state == previous:
             return
-        self._table[port] = after.data()
+        self._table[port] = state.data()
         place = self.plan.ports.get(port)
         if place is None or not place.edge:
             self._links = None
-        told = after.data()
-        self._means.log.add("port-changed", port, cause, **{name: told[name] for name in changes})
+        data = state.data()
+        self._context.log.add("port-changed", port, cause, **{name: data[name] for name in changes})
 
     def powered(self, switch: str) -> bool:
         return self._machine.power.state(switch) == "on"
 
     def links(self) -> Links:
-        """As they are now."""
+        """The working links between switches, cached until a cable, port or switch changes."""
         swaps = tuple(
             (fault.targets, str(fault.facts.get("with")))
-            for fault in self._means.faults
+            for fault in self._context.faults
             if fault.kind == "wrong-cabling"
         )
         if self._links is None or self._links[0] != swaps:
@@ -93,19 +93,19 @@ class Fabric:
         return self._machine.cable_end(port) if port in moved or planned in moved else planned
 
     def plug(self, nic: str) -> PortPlace:
-        """The switch port that a NIC is really at; raises ``Dropped`` when nothing can pass between them."""
+        """The switch port that a NIC is really at; raises ``FrameDropped`` when nothing can pass between them."""
         port = self._machine.cable_end(nic)
         place = self.plan.find(port) if port else None
         if port is None or place is None:
-            raise Dropped(nic, "has no cable to a switch")
+            raise FrameDropped(nic, "has no cable to a switch")
         if not place.edge and place.end:
-            raise Dropped(port, "speaks to switches only, and a NIC is plugged in")
+            raise FrameDropped(port, "speaks to switches only, and a NIC is plugged in")
         if not self.powered(place.switch.xname):
-            raise Dropped(place.switch.xname, "has no power")
+            raise FrameDropped(place.switch.xname, "has no power")
         return place
 
-    def frame(self, source: str, target: str, vlan: int | None) -> Walk:
-        """An Ethernet frame from NIC to NIC, with a tag or without."""
+    def frame(self, source: str, target: str, vlan: int | None) -> FrameTrace:
+        """Traces an Ethernet frame from NIC to NIC; ``vlan`` is its tag, None is untagged."""
         path: list[str] = []
         inside: int | None = None
         try:
@@ -113,15 +113,15 @@ class Fabric:
             inside = self.state(entry.xname).admit(entry.xname, vlan)
             leave = self._cross(entry, self.plug(target), inside, path)
             how = self.state(leave.xname).release(leave.xname, inside)
-        except Dropped as end:
-            return Walk(False, str(end), end.at, path, vlan=inside)
+        except FrameDropped as end:
+            return FrameTrace(False, str(end), end.at, path, vlan=inside)
         path.append(leave.xname)
-        return Walk(True, "", target, path, how, inside)
+        return FrameTrace(True, "", target, path, how, inside)
 
-    def rdma(self, source: str, target: str, vni: int) -> Walk:
-        """What both edge ports enforce counts, and nothing that the nodes do: their tenants have root.
+    def rdma(self, source: str, target: str, vni: int) -> FrameTrace:
+        """Traces RDMA with a VNI. Only what both edge ports enforce counts, since tenants are root on their nodes.
 
-        VLANs are rules for Ethernet; whether a real switch applies them to RDMA is not published.
+        VLANs apply to Ethernet; whether a real switch applies them to RDMA is not published.
         """
         path: list[str] = []
         try:
@@ -129,10 +129,10 @@ class Fabric:
             self.state(entry.xname).check_vni(entry.xname, vni)
             leave = self._cross(entry, self.plug(target), None, path)
             self.state(leave.xname).check_vni(leave.xname, vni)
-        except Dropped as end:
-            return Walk(False, str(end), end.at, path)
+        except FrameDropped as end:
+            return FrameTrace(False, str(end), end.at, path)
         path.append(leave.xname)
-        return Walk(True, "", target, path)
+        return FrameTrace(True, "", target, path)
 
     def _enter(self, source: str, path: list[str]) -> PortPlace:
         entry = self.plug(source)
@@ -141,51 +141,51 @@ class Fabric:
 
     def _cross(self, entry: PortPlace, leave: PortPlace, vlan: int | None, path: list[str]) -> PortPlace:
         if leave == entry:
-            raise Dropped(entry.xname, "gives nothing back to where it came from")
+            raise FrameDropped(entry.xname, "gives nothing back to where it came from")
         way = self.links().path(entry.switch.xname, leave.switch.xname, vlan)
         if way is None:
-            raise Dropped(entry.switch.xname, f"has no way to {leave.switch.xname}")
+            raise FrameDropped(entry.switch.xname, f"has no way to {leave.switch.xname}")
         path += way
         return leave
 
     def broadcast(self, source: str, vlan: int | None) -> dict[str, str]:
-        """The NICs that a frame to everybody comes out at, and how: tagged or untagged."""
-        got: dict[str, str] = {}
+        """The NICs that receive a broadcast frame, and how: tagged or untagged."""
+        receivers: dict[str, str] = {}
         try:
             entry = self.plug(source)
             inside = self.state(entry.xname).admit(entry.xname, vlan)
-        except Dropped:
-            return got
+        except FrameDropped:
+            return receivers
         links = self.links()
         zone = links.zone(entry.switch.xname, inside)
         for nic in self.plan.nics:
             try:
                 leave = self.plug(nic)
                 if nic != source and links.zone(leave.switch.xname, inside) == zone:
-                    got[nic] = self.state(leave.xname).release(leave.xname, inside)
-            except Dropped:
+                    receivers[nic] = self.state(leave.xname).release(leave.xname, inside)
+            except FrameDropped:
                 continue
-        return got
+        return receivers
 
     def packet(
         self, source: str, address: str, vlan: int | None = None, number: int = 0, via: str | None = None
     ) -> Packet:
-        """An echo request from a node to an address, and the answer; ``number`` counts them.
+        """An ICMP echo request from a node to an address, with its reply; ``number`` is its sequence number.
 
-        ``via`` is the NIC of the high-speed network that it goes out at, when it is not the one of the kernel's route.
+        ``via`` is the high-speed NIC to send from; None uses the kernel's route.
         """
         return self._packets.send(source, address, vlan or None, number, via)
 
     def is_linked(self, nic: str) -> bool:
-        """Whether a NIC of the high-speed network has a link."""
+        """Whether the link of a NIC of the high-speed network is up."""
         return self._packets.is_linked(nic)
 
     def linked_nic(self, node: str) -> str | None:
-        """The NIC that the node's packets go out at; None when no link is up."""
+        """The high-speed NIC that the node sends from; None if no link is up."""
         return self._packets.linked_nic(node)
 
     def describe(self, port: str) -> dict[str, Any] | None:
-        """All that is true of one port, and what the documents want of it."""
+        """The effective and the intended state of a port; None if no switch has it."""
         place = self.plan.find(port)
         if place is None:
             return None
@@ -201,7 +201,7 @@ class Fabric:
             "intended": self.intention(port),
         }
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind == "power" and event.xname in self.plan.switches:
             self._links = None
 

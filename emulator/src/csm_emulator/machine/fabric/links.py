@@ -1,4 +1,4 @@
-"""The cables between switches that pass frames at one moment, and the shortest ways over them."""
+"""The working links between switches at one moment, and the shortest paths over them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Link:
     """One direction of a cable between two switches."""
 
     out: str
-    """The port at which a frame leaves, and the one at which it comes in again."""
+    """The port at which a frame leaves; ``into`` is the one at which it enters the next switch."""
     into: str
     switch: str
-    """The one that it comes to."""
+    """The switch of ``into``."""
     near: PortState
     far: PortState
 
@@ -27,7 +27,7 @@ class Link:
 
 
 class Links:
-    """A picture: whoever changes a port between switches, a cable or a switch's power makes a new one."""
+    """A snapshot: any change of a port between switches, a cable or a switch's power makes a new one necessary."""
 
     def __init__(
         self, plan: Plan, end: Callable[[str], str | None], state: Callable[[str], PortState], powered: frozenset[str]
@@ -36,7 +36,7 @@ class Links:
         self.powered = powered
         self._links: dict[str, list[Link]] = {}
         self.uniform = True
-        """Whether every link passes every VLAN, so that all have the same ways."""
+        """Whether every link passes every VLAN, so that paths do not depend on the VLAN."""
         for link, switch in self._live(end, state):
             self._links.setdefault(switch, []).append(link)
             self.uniform = self.uniform and link.near.allowed is None and link.far.allowed is None
@@ -55,7 +55,7 @@ class Links:
                 yield Link(port.xname, far.xname, far.switch.xname, near_state, far_state), port.switch.xname
 
     def zone(self, switch: str, vlan: int | None) -> int:
-        """Equal for switches between which frames of the VLAN find a way; of no VLAN, all frames."""
+        """A number that is equal for switches connected in the VLAN; None is any frame."""
         key = None if self.uniform else vlan
         if key not in self._zones:
             self._zones[key] = self._divide(key)
@@ -65,13 +65,13 @@ class Links:
         zones: dict[str, int] = {}
         for switch in self._plan.switches:
             if switch in self.powered and switch not in zones:
-                # A link passes a VLAN both ways or not at all, so what is reached reaches back.
+                # A link passes a VLAN in both directions or in none, so reachability is symmetric.
                 number = len(zones)
                 zones |= dict.fromkeys([switch, *self._tree(switch, vlan)], number)
         return zones
 
     def path(self, source: str, target: str, vlan: int | None) -> Sequence[str] | None:
-        """Ports from one switch to another, out and in by turns; None when there is no way."""
+        """The ports from one switch to another, out and in alternately; None if there is no path."""
         if source == target:
             return ()
         key = (source, None if self.uniform else vlan)
@@ -87,7 +87,7 @@ class Links:
         return ports[::-1]
 
     def _tree(self, source: str, vlan: int | None) -> dict[str, tuple[str, Link]]:
-        """Over which switch and link each other one is reached first."""
+        """For each reachable switch, the previous switch and the link of a shortest path."""
         tree: dict[str, tuple[str, Link]] = {}
         waiting = deque([source])
         while waiting:

@@ -1,4 +1,4 @@
-"""IP between nodes: who answers a ping, and after how long."""
+"""IP between nodes: whether a ping is answered, and its round-trip time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from csm_emulator.machine.boot import UP
-from csm_emulator.machine.fabric.ports import TAGGED, Dropped
+from csm_emulator.machine.fabric.ports import TAGGED, FrameDropped
 from csm_emulator.machine.parts import Nic
 
 if TYPE_CHECKING:
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 LOCAL = (0.00002, 0.00005)
 STACKS = (0.00003, 0.00008)
-"""Two kernels, on the high-speed network: a NIC and a kernel at each end, there and back."""
+"""Seconds in NICs and kernels at both ends, both ways, on the high-speed network."""
 HOP = 0.000_000_35
-"""Through one switch."""
+"""Seconds through one switch."""
 MANAGEMENT = (0.00012, 0.0004)
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """What became of an echo request."""
+    """The result of an ICMP echo request."""
 
     reached: bool
     why: str = ""
     seconds: float = 0.0
-    """The whole round trip."""
+    """Round-trip time."""
     path: Sequence[str] = ()
-    """Switch ports on the way there."""
+    """Switch ports on the way to the target."""
 
 
 class Packets:
@@ -49,7 +49,7 @@ class Packets:
         if not self._up(source):
             return Packet(False, f"{source} is not up")
         if nic is None:
-            return Packet(False, f"nobody has the address {address}")
+            return Packet(False, f"no node has the address {address}")
         if nic.owner == source:
             return Packet(True, "", self._chance(LOCAL, source, address, number))
         if nic.network == "HMN":
@@ -64,27 +64,27 @@ class Packets:
         return self._over_fabric(source, nic, vlan, number, via)
 
     def _over_fabric(self, source: str, target: Nic, vlan: int | None, number: int, via: str | None) -> Packet:
-        """ARP asks everybody, the answer comes back, and then the packet goes the same two ways.
+        """Sends an ARP request and its reply, and then the packet and its reply, which take the same paths.
 
-        Whoever hears a frame answers as it was heard, with its tag or without.
+        A node replies with the tag that the request had when it arrived, or without one.
         """
         own = via or self.linked_nic(source)
         if own is None or not self.is_linked(own):
             return Packet(False, f"{via or source} has no link on the high-speed network")
-        there = self._fabric.frame(own, target.xname, vlan)
-        heard = there.vlan if there.leaves == TAGGED else None
-        if not there.reached or (vlan is None and heard is not None):
-            return Packet(False, there.why or _no_interface(target.xname, heard))
-        back = self._fabric.frame(target.xname, own, heard)
-        answered = back.vlan if back.leaves == TAGGED else None
-        if not back.reached or answered != vlan:
-            return Packet(False, back.why or _no_interface(own, answered))
-        hops = len(there.path) // 2
+        request = self._fabric.frame(own, target.xname, vlan)
+        request_tag = request.vlan if request.leaves == TAGGED else None
+        if not request.reached or (vlan is None and request_tag is not None):
+            return Packet(False, request.why or _no_interface(target.xname, request_tag))
+        response = self._fabric.frame(target.xname, own, request_tag)
+        response_tag = response.vlan if response.leaves == TAGGED else None
+        if not response.reached or response_tag != vlan:
+            return Packet(False, response.why or _no_interface(own, response_tag))
+        hops = len(request.path) // 2
         seconds = self._chance(STACKS, source, target.address, number) + 2 * hops * HOP
-        return Packet(True, "", seconds, there.path)
+        return Packet(True, "", seconds, request.path)
 
     def linked_nic(self, node: str) -> str | None:
-        """The first of hsn0, hsn1, … whose link is up: the kernel's route goes over it."""
+        """The first of hsn0, hsn1, … whose link is up: the kernel's route uses it."""
         for nic in self._machine.nics(node):
             if nic.network == "HSN" and self.is_linked(nic.xname):
                 return nic.xname
@@ -93,7 +93,7 @@ class Packets:
     def is_linked(self, nic: str) -> bool:
         try:
             port = self._fabric.plug(nic)
-        except Dropped:
+        except FrameDropped:
             return False
         return self._fabric.state(port.xname).online
 
@@ -102,9 +102,9 @@ class Packets:
         return part is not None and part.type == "Node" and self._machine.boot.stage(node) == UP
 
     def _chance(self, span: tuple[float, float], source: str, address: str, number: int) -> float:
-        return self._machine.means.chance(span, "ping", source, address, number)
+        return self._machine.context.chance(span, "ping", source, address, number)
 
 
 def _no_interface(nic: str, tag: int | None) -> str:
     how = "without a tag" if tag is None else f"with the tag {tag}"
-    return f"{nic} gets the frames {how}, and has no interface for it"
+    return f"{nic} receives the frames {how} and has no interface for them"

@@ -1,4 +1,4 @@
-"""The high-speed network as it was planned: switches, their ports, and what is to be at the other end of each cable."""
+"""The planned high-speed network: switches, their ports, and the planned end of each cable."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class PortPlace:
     switch: SwitchPlace
     number: int
     end: str
-    """What the plan has at the other end: a NIC, or a port of another switch; empty when nothing."""
+    """The planned other end: a NIC, or a port of another switch; empty for an unused port."""
     edge: bool
     """Whether that is a NIC."""
 
     @property
     def dfa(self) -> int:
-        """The address that the fabric forwards to."""
+        """The port's address in the fabric (DFA)."""
         return self.switch.group << 23 | self.switch.number << 18 | self.number << 12
 
 
@@ -68,13 +68,13 @@ class Plan:
         return None if place is None or number is None else PortPlace(port, place, number, end, edge)
 
     def ports_of(self, switch: str) -> Sequence[PortPlace]:
-        """Those with a cable, by number."""
+        """The ports with a cable, ordered by number."""
         return self._by_switch.get(switch, ())
 
     def find(self, port: str) -> PortPlace | None:
-        """Any port of any switch, also one that the plan has no cable for."""
-        found = self.ports.get(port)
-        return self._place(port, "", edge=False) if found is None else found
+        """A port by name, also one without a planned cable; None if no switch has it."""
+        place = self.ports.get(port)
+        return self._place(port, "", edge=False) if place is None else place
 
     def edge_port_with(self, dfa: int) -> PortPlace | None:
         if self._by_dfa is None:

@@ -1,4 +1,4 @@
-"""What ``port-drift`` does to which ports: somebody at the switch itself, of whom the Fabric Manager hears nothing."""
+"""The fault ``port-drift``: changes made on a switch itself, which the Fabric Manager does not see."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.fabric.plan import Plan
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault
 
 VLANS = range(1, 4095)
 VNIS = range(1, 1 << 16)
@@ -18,16 +18,16 @@ _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 def read_drift(fault: Fault, plan: Plan) -> tuple[list[str], dict[str, Any]]:
-    """Ports, and what of them changes; raises ``InvalidMachine``."""
+    """The ports of the fault, and the changes of their state; raises ``InvalidMachine``."""
     if not fault.facts:
-        raise InvalidMachine(f"port-drift takes {'=, '.join(_READ)}=, at least one of them")
-    if fault.targets == EVERYTHING:
+        raise InvalidMachine(f"port-drift needs at least one of {'=, '.join(_READ)}=")
+    if fault.targets == ALL_TARGETS:
         ports = [port.xname for port in plan.ports.values() if port.edge]
     else:
         ports = nodesets.expand(fault.targets)
     for port in ports:
         if plan.find(port) is None:
-            raise InvalidMachine(f"no switch has a port {port}; a port is named as x1000c0r3j1p0")
+            raise InvalidMachine(f"no switch has a port {port}; port names look like x1000c0r3j1p0")
     return ports, {name: _READ[name](value) for name, value in fault.facts.items()}
 
 
@@ -47,13 +47,13 @@ def _vlan(value: object) -> int:
 
 
 def _whole(value: object, within: range, what: str) -> int:
-    """From the command line numbers come as texts."""
+    """A whole number within a range; texts are accepted, as the command line sends numbers as texts."""
     try:
         number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else 0.5
     except (ValueError, OverflowError):
         number = 0.5
     if not number.is_integer() or int(number) not in within:
-        raise InvalidMachine(f"{what} is a number from {within[0]} to {within[-1]}, not {value!r}")
+        raise InvalidMachine(f"{what} must be a number from {within[0]} to {within[-1]}, not {value!r}")
     return int(number)
 
 
@@ -72,7 +72,7 @@ def _vnis(value: object) -> Ranges | None:
 
 
 def _pieces(value: object) -> list[object]:
-    """``100,200`` as a text, 100 as a number, or a list."""
+    """The elements of a text such as ``100,200``, of a number, or of a list."""
     if isinstance(value, str):
         return [piece.strip() for piece in value.split(",") if piece.strip()]
     return list(value) if isinstance(value, list) else [value]

@@ -1,4 +1,4 @@
-"""What a switch port does with a frame: its rules of VLANs and of VNIs, as the switch has them."""
+"""The effective state of a switch port: which VLANs and VNIs it passes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 TAGGED, UNTAGGED = "tagged", "untagged"
 DEFAULT_VLAN = 1
-"""Where a port is that nobody gave a VLAN."""
+"""The VLAN of a port without a configured VLAN."""
 SPEED = "BS_200G"
 PRIORITY_TAG = 0
-"""802.1Q: a tag with VLAN 0 has a priority only, the frame counts as untagged."""
+"""802.1Q: a tag with VLAN 0 carries only a priority; the frame counts as untagged."""
 
 Ranges = tuple[tuple[int, int], ...]
 
 
-class Dropped(Exception):
-    """A frame came to its end: where, and why."""
+class FrameDropped(Exception):
+    """A frame was dropped: ``at`` is the port, switch or NIC, the text says why."""
 
     def __init__(self, at: str, why: str) -> None:
         super().__init__(f"{at} {why}")
@@ -34,44 +34,44 @@ class PortState:
     untagged: bool
     """Whether frames without a tag pass."""
     vnis: Ranges | None
-    """The VNIs that RDMA may use; None is every VNI: nothing is enforced."""
+    """The VNIs that RDMA may use; None is every VNI, without enforcement."""
     speed: str
 
     def admit(self, port: str, tag: int | None) -> int:
-        """The VLAN that a frame from the cable gets; raises ``Dropped``."""
+        """The VLAN of a frame that enters from the cable; raises ``FrameDropped``."""
         self.check_online(port)
         if tag is None or tag == PRIORITY_TAG:
             if not self.untagged or self.native is None:
-                raise Dropped(port, "takes no untagged frames")
+                raise FrameDropped(port, "accepts no untagged frames")
             return self.native
         if not self.carries(tag):
-            raise Dropped(port, f"takes no frames of VLAN {tag}")
+            raise FrameDropped(port, f"accepts no frames of VLAN {tag}")
         return tag
 
     def release(self, port: str, vlan: int) -> str:
-        """How a frame of this VLAN goes out to the cable; raises ``Dropped``."""
+        """Whether a frame of this VLAN leaves tagged or untagged; raises ``FrameDropped``."""
         self.check_online(port)
         if self.untagged and vlan == self.native:
             return UNTAGGED
         if not self.carries(vlan):
-            raise Dropped(port, f"gives out no frames of VLAN {vlan}")
+            raise FrameDropped(port, f"sends no frames of VLAN {vlan}")
         return TAGGED
 
     def check_online(self, port: str) -> None:
         if not self.online:
-            raise Dropped(port, "is offline")
+            raise FrameDropped(port, "is offline")
 
     def carries(self, vlan: int) -> bool:
-        """With a tag."""
+        """Whether tagged frames of this VLAN pass."""
         return self.allowed is None or vlan in self.allowed
 
     def check_vni(self, port: str, vni: int) -> None:
         self.check_online(port)
         if self.vnis is not None and not any(first <= vni <= last for first, last in self.vnis):
-            raise Dropped(port, f"lets VNI {vni} not pass")
+            raise FrameDropped(port, f"does not allow VNI {vni}")
 
     def data(self) -> dict[str, Any]:
-        """As it is kept and told."""
+        """As plain data, for tables, the log and the control API."""
         return {
             "online": self.online,
             "native": self.native,
@@ -95,7 +95,7 @@ def read_state(data: Mapping[str, Any]) -> PortState:
 
 
 def join_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The same numbers in the fewest ranges, in order."""
+    """The same numbers in the fewest ranges, ascending."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if joined and first <= joined[-1][1] + 1:
@@ -106,8 +106,8 @@ def join_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 EDGE = PortState(True, DEFAULT_VLAN, frozenset({DEFAULT_VLAN}), True, None, SPEED)
-"""Towards a node, on the first day: everybody is in one VLAN."""
+"""An unconfigured port towards a node: all of them are in one VLAN."""
 FABRIC = PortState(True, None, None, False, None, SPEED)
-"""Towards another switch: every VLAN, always tagged."""
+"""A port towards another switch: every VLAN, always tagged."""
 DOWN = PortState(False, None, frozenset(), False, None, SPEED)
-"""A port that nobody configured."""
+"""A port that is not in the plan."""

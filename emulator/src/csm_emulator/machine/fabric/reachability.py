@@ -1,7 +1,7 @@
-"""Reaching between many NICs: pair by pair, or between whole groups at once.
+"""Reachability between many NICs: pair by pair, or between whole groups.
 
-Between groups not pairs are counted but classes: NICs whose ports do the same, on switches that reach the same, cannot
-be told apart by any frame, so one of each class is asked for all.
+Between groups, NICs are put into classes: no frame can distinguish NICs whose ports have the same state and whose
+switches reach the same ones, so one pair is probed for each pair of classes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine.fabric.ports import Dropped
+from csm_emulator.machine.fabric.ports import FrameDropped
 from csm_emulator.machine.machine import Machine
 
 MOST_PAIRS = 10_000
@@ -20,26 +20,26 @@ ETHERNET, IP, VNI = "ethernet", "ip", "vni"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProbeRequest:
     kind: str
     vlan: int | None
     vni: int | None
 
 
 @dataclass(slots=True)
-class Side:
-    """Sources or targets of one group, by class."""
+class EndpointClasses:
+    """The sources or targets of one group, by class."""
 
     counts: Counter[Hashable] = field(default_factory=Counter)
     members: dict[Hashable, list[str]] = field(default_factory=dict)
-    """The first two of each class that are not of one owner."""
+    """Of each class the first two with different owners."""
     class_of: dict[str, Hashable] = field(default_factory=dict)
 
 
 class Prober:
-    """Good for one question and one moment."""
+    """Answers one request at one moment: it caches verdicts."""
 
-    def __init__(self, machine: Machine, question: Question) -> None:
+    def __init__(self, machine: Machine, question: ProbeRequest) -> None:
         self._machine = machine
         self._fabric = machine.fabric
         self._links = machine.fabric.links()
@@ -47,26 +47,28 @@ class Prober:
         self._verdicts: dict[tuple[Hashable, Hashable], bool] = {}
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Any]:
-        starts = self._starts(sources)
+        starts = self._sources(sources)
         if len(starts) * len(targets) > MOST_PAIRS:
             raise InvalidMachine(
-                f"{len(starts)} × {len(targets)} pairs are more than {MOST_PAIRS}; ask with groups=, which counts them"
+                f"{len(starts)} × {len(targets)} pairs are more than {MOST_PAIRS}; use groups= to count them"
             )
-        told = [self._ask(source, target) for source in starts for target in targets if self._owner(target) != source]
-        reached = sum(each["reached"] for each in told)
-        return {"pairs": told, "counts": {"pairs": len(told), "reached": reached}}
+        results = [
+            self._probe(source, target) for source in starts for target in targets if self._owner(target) != source
+        ]
+        reached = sum(result["reached"] for result in results)
+        return {"pairs": results, "counts": {"pairs": len(results), "reached": reached}}
 
     def between(self, groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        sources = {name: self._sort(self._starts(nics), self._source_class) for name, nics in groups.items()}
-        targets = {name: self._sort(nics, self._target_class) for name, nics in groups.items()}
-        told = [
-            {"from": one, "to": other, **self._compare(sources[one], targets[other])}
-            for one in groups
-            for other in groups
+        sources = {name: self._classify(self._sources(nics), self._source_class) for name, nics in groups.items()}
+        targets = {name: self._classify(nics, self._target_class) for name, nics in groups.items()}
+        results = [
+            {"from": source, "to": target, **self._compare(sources[source], targets[target])}
+            for source in groups
+            for target in groups
         ]
-        return {"groups": {name: {"nics": len(nics)} for name, nics in groups.items()}, "between": told}
+        return {"groups": {name: {"nics": len(nics)} for name, nics in groups.items()}, "between": results}
 
-    def _compare(self, sources: Side, targets: Side) -> dict[str, Any]:
+    def _compare(self, sources: EndpointClasses, targets: EndpointClasses) -> dict[str, Any]:
         own = Counter(
             (sources.class_of[owner], kind)
             for target, kind in targets.class_of.items()
@@ -76,67 +78,67 @@ class Prober:
         examples: dict[bool, tuple[str, str]] = {}
         for start, many in sources.counts.items():
             for end, count in targets.counts.items():
-                found = many * count - own[start, end]
-                if not found:
+                count_of_pairs = many * count - own[start, end]
+                if not count_of_pairs:
                     continue
                 example = self._example(sources.members[start], targets.members[end])
                 verdict = self._verdict(start, end, example)
                 examples.setdefault(verdict, example)
-                pairs += found
-                reached += found if verdict else 0
+                pairs += count_of_pairs
+                reached += count_of_pairs if verdict else 0
         return {
             "pairs": pairs,
             "reached": reached,
-            "reaching": self._ask(*examples[True]) if True in examples else None,
-            "stopped": self._ask(*examples[False]) if False in examples else None,
+            "reaching": self._probe(*examples[True]) if True in examples else None,
+            "stopped": self._probe(*examples[False]) if False in examples else None,
         }
 
     def _example(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, str]:
-        """Two of these classes that are not one; there are some, or nobody would ask."""
+        """A source and a target of these classes that differ; the caller has counted at least one pair."""
         return next((source, target) for source in sources for target in targets if self._owner(target) != source)
 
     def _verdict(self, start: Hashable, end: Hashable, example: tuple[str, str]) -> bool:
         if (start, end) not in self._verdicts:
-            self._verdicts[start, end] = bool(self._ask(*example)["reached"])
+            self._verdicts[start, end] = bool(self._probe(*example)["reached"])
         return self._verdicts[start, end]
 
-    def _ask(self, source: str, target: str) -> dict[str, Any]:
-        told: dict[str, Any] = {"from": source, "to": target}
+    def _probe(self, source: str, target: str) -> dict[str, Any]:
+        result: dict[str, Any] = {"from": source, "to": target}
         question = self._question
         if question.kind == IP:
             address = self._fabric.plan.nics[target].address
             packet = self._fabric.packet(source, address, question.vlan)
             about = {"address": address, "seconds": packet.seconds}
-            return told | {"reached": packet.reached, "why": packet.why, "path": list(packet.path)} | about
+            return result | {"reached": packet.reached, "why": packet.why, "path": list(packet.path)} | about
         if question.vni is not None:
             walk = self._fabric.rdma(source, target, question.vni)
         else:
             walk = self._fabric.frame(source, target, question.vlan)
         about = {"at": walk.at, "leaves": walk.leaves or None, "carried": walk.vlan}
-        return told | {"reached": walk.reached, "why": walk.why, "path": list(walk.path)} | about
+        return result | {"reached": walk.reached, "why": walk.why, "path": list(walk.path)} | about
 
-    def _starts(self, nics: Sequence[str]) -> Sequence[str]:
-        """NICs send frames, nodes send packets."""
+    def _sources(self, nics: Sequence[str]) -> Sequence[str]:
+        """The sources without duplicates: NICs send frames, nodes send packets."""
         return list(dict.fromkeys(map(self._owner, nics)))
 
     def _owner(self, nic: str) -> str:
-        """Who would be asking itself."""
+        """The sender behind a NIC: its node for IP, otherwise the NIC itself."""
         return self._fabric.plan.nics[nic].owner if self._question.kind == IP else nic
 
-    def _sort(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> Side:
-        side = Side()
+    def _classify(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> EndpointClasses:
+        side = EndpointClasses()
         for name in names:
             kind = classify(name)
             side.class_of[name] = kind
             side.counts[kind] += 1
             members = side.members.setdefault(kind, [])
-            if not members or (len(members) == 1 and self._apart(members[0], name)):
+            if not members or (len(members) == 1 and self._have_different_owners(members[0], name)):
                 members.append(name)
         return side
 
-    def _apart(self, one: str, other: str) -> bool:
+    def _have_different_owners(self, first: str, second: str) -> bool:
         nics = self._fabric.plan.nics
-        return one not in nics or self._owner(one) != self._owner(other)
+        return first not in nics or self._owner(first) != self._owner(second)
 
     def _source_class(self, name: str) -> Hashable:
         if self._question.kind != IP:
@@ -153,10 +155,10 @@ class Prober:
         return self._machine.boot.beating(node)
 
     def _port_class(self, nic: str) -> Hashable:
-        """All that a frame can find out about the place of a NIC; None for one that nothing leaves."""
+        """What determines where frames of a NIC go: port state and switch; None if nothing can leave it."""
         try:
             port = self._fabric.plug(nic)
-        except Dropped:
+        except FrameDropped:
             return None
         switch = port.switch.xname
         return self._fabric.state(port.xname), self._links.zone(switch, None) if self._links.uniform else switch

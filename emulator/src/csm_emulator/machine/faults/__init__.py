@@ -1,1 +1,1 @@
-"""What can be wrong with a machine: the kinds of faults, their targets and parameters, those that are set."""
+"""Faults: their kinds, targets and parameters, and the faults that are set."""

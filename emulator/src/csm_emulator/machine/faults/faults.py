@@ -1,4 +1,4 @@
-"""What is wrong with the machine and with the wire, switchable while it runs."""
+"""Faults of hardware and of requests, set and cleared while the machine runs."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.tables import RecordTables
 from csm_emulator.xnames import XnameType, is_xname, parse
 
-EVERYTHING = "*"
+ALL_TARGETS = "*"
 RESTART = "service-restart"
 _PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that goes wrong, for whom and how often."""
+    """A fault: its kind, its targets, and how often it strikes."""
 
     id: str
     kind: str
-    targets: str = EVERYTHING
-    """A nodeset or an xname; for the wire, services with commas between. ``*`` is all of them."""
+    targets: str = ALL_TARGETS
+    """A nodeset or an xname; for services, their names separated by commas. ``*`` is all of them."""
     probability: float = 1.0
     remaining: int | None = None
-    """How many times more; None for always."""
+    """How many more times it strikes; None is no limit."""
     facts: dict[str, Any] = field(default_factory=dict)
 
 
 class Faults:
-    """Ask ``strikes`` at the moment at which the thing would go wrong: it counts."""
+    """Call ``strikes`` only when the fault would take effect: it counts as a use."""
 
     def __init__(self, tables: RecordTables, random: SeededRandom, log: EventLog) -> None:
         self._table = tables.open("faults")
@@ -43,7 +43,7 @@ class Faults:
         self._random = random
         self._log = log
         self.absent: Callable[[str], bool] = lambda _: False
-        """Whether a service has nothing that it runs in, which is as if it restarted without end."""
+        """Whether a service has no running pod, which is treated as an endless restart."""
         self._actions: dict[str, Callable[[Fault], None]] = {}
         self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._table.items()}
         self._targets: dict[str, frozenset[str]] = {key: names_in(fault) for key, fault in self._faults.items()}
@@ -51,28 +51,28 @@ class Faults:
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults.values())
 
-    def answer(self, kind: str, action: Callable[[Fault], None]) -> None:
-        """What is done at once when such a fault is set; each kind has one answer, which may refuse."""
+    def register(self, kind: str, action: Callable[[Fault], None]) -> None:
+        """Registers the action for setting a fault of this kind, one per kind; it may raise ``InvalidMachine``."""
         if kind in self._actions:
-            raise ValueError(f"{kind} is answered already")
+            raise ValueError(f"{kind} already has an action")
         self._actions[kind] = action
 
     def set(self, fault: Fault) -> Fault:
-        """As it was read; raises ``InvalidMachine`` when it could never strike."""
+        """Sets a fault and returns it normalised; raises ``InvalidMachine`` if it could never strike."""
         fault = _read(fault)
         targets = names_in(fault)
         if not targets or "" in targets:
-            raise InvalidMachine(f"{fault.kind} strikes somebody, not {fault.targets!r}; * is everybody")
+            raise InvalidMachine(f"{fault.kind} needs targets, not {fault.targets!r}; * is all of them")
         if fault.kind in self._actions:
             self._actions[fault.kind](fault)
         if not KINDS[fault.kind].leaves_nothing:
             self._targets[fault.id] = targets
-            self._keep(fault)
+            self._store(fault)
         self._log.add("fault-set", fault.targets, "control API", fault=asdict(fault))
         return fault
 
     def new_id(self) -> str:
-        """Never one of before: somebody may still mean the other by it."""
+        """An id that was never used before, since clients may still hold old ids."""
         number = int(self._numbers.get("last", 0)) + 1
         while f"f{number}" in self._faults:
             number += 1
@@ -81,13 +81,13 @@ class Faults:
 
     def clear(self, fault_id: str) -> Fault:
         if fault_id not in self._faults:
-            raise NotFound(f"no fault {fault_id}; `csm-emulator fault list` shows them")
+            raise NotFound(f"no fault {fault_id}; `csm-emulator fault list` lists the faults")
         fault = self._forget(fault_id)
         self._log.add("fault-cleared", fault.targets, "control API", fault=asdict(fault))
         return fault
 
-    def spend(self, fault_id: str) -> None:
-        """What it did is over."""
+    def finish(self, fault_id: str) -> None:
+        """Removes a fault whose effect is over."""
         fault = self._faults.get(fault_id)
         if fault is not None:
             self._forget(fault_id)
@@ -99,27 +99,27 @@ class Faults:
         return self._faults.pop(fault_id)
 
     def strikes(self, kind: str, *targets: str, when: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
-        """The fault that hits any of these names now, if one does; one use of it is gone."""
+        """The fault of this kind that strikes one of these names now, or None; it counts as a use."""
         for fault in list(self._faults.values()):
-            if fault.kind == kind and self._aims(fault, targets) and when(fault) and self._lucky(fault):
+            if fault.kind == kind and self._is_targeted(fault, targets) and when(fault) and self._rolls_a_strike(fault):
                 self._use(fault)
                 return fault
         return None
 
     def present(self, kind: str, *targets: str) -> Fault | None:
-        """The lasting fault that is there: not one that strikes now and then, or so many times."""
+        """The lasting fault of this kind on one of these names: without probability and limit; or None."""
         for fault in self._faults.values():
             lasting = fault.probability >= 1 and fault.remaining is None
-            if fault.kind == kind and lasting and self._aims(fault, targets):
+            if fault.kind == kind and lasting and self._is_targeted(fault, targets):
                 return fault
         absent = next((target for target in targets if kind == RESTART and self.absent(target)), None)
         return Fault("", kind, absent) if absent else None
 
-    def _aims(self, fault: Fault, targets: tuple[str, ...]) -> bool:
-        aimed = self._targets[fault.id]
-        return EVERYTHING in aimed or any(target in aimed for target in targets)
+    def _is_targeted(self, fault: Fault, targets: tuple[str, ...]) -> bool:
+        targeted = self._targets[fault.id]
+        return ALL_TARGETS in targeted or any(target in targeted for target in targets)
 
-    def _lucky(self, fault: Fault) -> bool:
+    def _rolls_a_strike(self, fault: Fault) -> bool:
         if fault.probability >= 1:
             return True
         count = self._rolls.get(fault.id, 0)
@@ -133,32 +133,34 @@ class Faults:
             self._forget(fault.id)
             self._log.add("fault-used-up", fault.targets, "last use", fault=asdict(fault))
         else:
-            self._keep(Fault(**{**asdict(fault), "remaining": fault.remaining - 1}))
+            self._store(Fault(**{**asdict(fault), "remaining": fault.remaining - 1}))
 
-    def _keep(self, fault: Fault) -> None:
+    def _store(self, fault: Fault) -> None:
         self._faults[fault.id] = fault
         self._table[fault.id] = asdict(fault)
 
 
 def _read(fault: Fault) -> Fault:
     if fault.kind not in KINDS:
-        raise InvalidMachine(f"no fault is called {fault.kind!r}; there are {', '.join(KINDS)}")
+        raise InvalidMachine(f"no kind of fault is called {fault.kind!r}; kinds: {', '.join(KINDS)}")
     if not 0 < fault.probability <= 1:
-        raise InvalidMachine(f"a probability is above 0 and at most 1, not {fault.probability}")
+        raise InvalidMachine(f"probability must be above 0 and at most 1, not {fault.probability}")
     if fault.remaining is not None and fault.remaining < 1:
-        raise InvalidMachine(f"a fault strikes at least once, not {fault.remaining} times")
+        raise InvalidMachine(f"remaining must be at least 1, not {fault.remaining}")
     if KINDS[fault.kind].at_once and (fault.remaining is not None or fault.probability < 1):
-        raise InvalidMachine(f"{fault.kind} happens at once; it has no probability and no number of times")
+        raise InvalidMachine(
+            f"{fault.kind} happens once, when it is set; it takes no probability and no number of times"
+        )
     if fault.kind == "wrong-cabling":
         _check_ports(fault)
-    return replace(fault, facts={name: _read_fact(fault.kind, name, value) for name, value in fault.facts.items()})
+    return replace(fault, facts={name: _read_parameter(fault.kind, name, value) for name, value in fault.facts.items()})
 
 
-def _read_fact(kind: str, name: str, value: object) -> object:
+def _read_parameter(kind: str, name: str, value: object) -> object:
     takes = KINDS[kind].facts
     if name not in takes:
-        listed = ", ".join(f"{known}=" for known in takes)
-        raise InvalidMachine(f"{kind} takes {listed or 'no facts'}, not {name}=")
+        parameters = ", ".join(f"{parameter}=" for parameter in takes)
+        raise InvalidMachine(f"{kind} takes {parameters or 'no parameters'}, not {name}=")
     try:
         return takes[name].read(value)
     except ValueError as error:
@@ -166,18 +168,18 @@ def _read_fact(kind: str, name: str, value: object) -> object:
 
 
 def _check_ports(fault: Fault) -> None:
-    """Both ends of a swap are ports of switches, or NICs: one target and one ``with``."""
-    other = fault.facts.get("with")
-    for port in (fault.targets, other):
+    """Raises ``InvalidMachine`` unless the target and ``with=`` are each one switch port or NIC."""
+    other_port = fault.facts.get("with")
+    for port in (fault.targets, other_port):
         if not isinstance(port, str) or not is_xname(port) or parse(port).type not in _PLUGS:
             raise InvalidMachine(
-                "wrong-cabling swaps the cables of two ports, one as target, the other as with=x1000c0r7j1p0; "
-                f"found {fault.targets!r} and {other!r}"
+                "wrong-cabling swaps the cables of two ports, the target and with=, such as with=x1000c0r7j1p0; "
+                f"found {fault.targets!r} and {other_port!r}"
             )
 
 
 def names_in(fault: Fault) -> frozenset[str]:
-    """Of all that it aims at; ``*`` is one of them when it is everything."""
-    if fault.targets == EVERYTHING or KINDS[fault.kind].targets != XNAMES:
+    """The names of the fault's targets; ``*`` stays as it is."""
+    if fault.targets == ALL_TARGETS or KINDS[fault.kind].targets != XNAMES:
         return frozenset(name.strip() for name in fault.targets.split(","))
     return frozenset(nodesets.expand(fault.targets))

@@ -1,104 +1,106 @@
-"""The kinds of faults: what each does, whom it strikes, and which facts it takes."""
+"""The kinds of faults: their effects, targets and parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from csm_emulator.machine.faults.parameters import Anything, Choice, Fact, Number, Text
+from csm_emulator.machine.faults.parameters import AnyValue, Choice, Number, ParameterType, Text
 
 SERVICES, NAMES, XNAMES = "services", "names", "xnames"
-"""What targets are: services with commas between, names of other things likewise, or a nodeset of xnames."""
+"""Types of targets: comma-separated services, comma-separated names of other objects, or a nodeset of xnames."""
 LONGEST = 366 * 86400
 _SECONDS = Number(0, LONGEST)
-_CALLS: dict[str, Fact] = {
+_CALLS: dict[str, ParameterType] = {
     "method": Choice(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")),
     "path": Text("part of a path"),
 }
-"""They narrow a fault of the wire down."""
+"""Parameters that limit a fault of requests to some of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     about: str
     targets: str = XNAMES
-    facts: Mapping[str, Fact] = field(default_factory=dict)
+    facts: Mapping[str, ParameterType] = field(default_factory=dict)
     at_once: bool = False
-    """It happens when it is set, always, and not again."""
+    """It happens once, when it is set."""
     leaves_nothing: bool = False
-    """Once it has happened there is nothing to clear."""
+    """It is not listed after it has happened."""
 
 
 KINDS = {
-    "no-power-on": Kind("the node takes the order and stays off"),
+    "no-power-on": Kind("the node accepts the order to switch on and stays off"),
     "boot-hangs": Kind(
-        "the node stops at a stage (stage=post, pxe, kernel or systemd; kernel when not said)",
+        "the boot of the node hangs (stage=post, pxe, kernel or systemd; default kernel)",
         facts={"stage": Choice(("post", "pxe", "kernel", "systemd"))},
     ),
-    "bmc-unreachable": Kind("the controller answers nobody: no Redfish, no power, no discovery"),
+    "bmc-unreachable": Kind("the controller does not answer: no Redfish, power control or discovery"),
     "pcs-failure": Kind("PCS reports the task of this component as failed"),
     "lost-response": Kind(
-        "the request (method=, path=, part of it) is carried out and the connection is closed without an answer",
+        "the request (method=; path=, a part of it) is carried out and the connection closed without a response",
         SERVICES,
         _CALLS,
     ),
     "doubled-response": Kind(
-        "the request (method=, path=) is carried out twice, as behind a proxy that retries; the second answer is given",
+        "the request (method=, path=) is carried out twice, as by a proxy that retries; the second response is sent",
         SERVICES,
         _CALLS,
     ),
     "server-error": Kind(
-        "the service answers 503 (status=500 to 504; method=, path=) and does nothing",
+        "the service answers 503 (status=500 to 504; method=, path=) without carrying out the request",
         SERVICES,
         {"status": Number(500, 504, whole=True), **_CALLS},
     ),
     "latency": Kind(
-        "the answer comes later (seconds=, real time, 1 when not said; method=, path=)",
+        "the response is delayed (seconds=, real time, default 1; method=, path=)",
         SERVICES,
         {"seconds": _SECONDS, **_CALLS},
     ),
     "token-expiry": Kind(
-        "tokens that keycloak gave out before count as expired (before=, seconds since 1970; now when not said)",
+        "tokens that keycloak issued before a moment count as expired (before=, seconds since 1970, default now)",
         SERVICES,
         {"before": Number(0, 10**12)},
     ),
     "service-restart": Kind(
-        "the service is away (seconds=, virtual time, 30 when not said) and then starts anew",
+        "the service is down for a while (seconds=, virtual time, default 30) and loses what it kept in memory",
         SERVICES,
         {"seconds": _SECONDS},
         at_once=True,
     ),
-    "stale-inventory": Kind("HSM hears nothing of what happens to the component"),
+    "stale-inventory": Kind("HSM does not notice changes of the component"),
     "wrong-cabling": Kind(
-        "the cables of two switch ports are swapped (with=, the other port)", facts={"with": Anything()}
+        "the cables of two switch ports are swapped (with=, the other port)", facts={"with": AnyValue()}
     ),
-    "disk-remnants": Kind("the node's disks hold files of the last tenant (of=, whose)", facts={"of": Text("a name")}),
+    "disk-remnants": Kind(
+        "the node's disks hold files of the last tenant (of=, its name)", facts={"of": Text("a name")}
+    ),
     "cfs-layer-fails": Kind(
         "a task of a CFS layer fails on the node (layer=, its name or number; task=, part of its name)",
         facts={"layer": Text("a layer's name or number"), "task": Text("part of a task's name")},
     ),
-    "cfs-session-stuck": Kind("the CFS session, by its name, stays pending", NAMES),
-    "bos-unknown-member": Kind("BOS does not know the node, though HSM has it in a group"),
-    "fm-no-effect": Kind("the Fabric Manager says yes and the switch port stays as it was"),
-    "enforcement-failed": Kind("the enforcement of the VNI partition or block, by its name, ends FAILED", NAMES),
+    "cfs-session-stuck": Kind("the CFS session of this name stays pending", NAMES),
+    "bos-unknown-member": Kind("BOS does not know the node, although it is in a group of HSM"),
+    "fm-no-effect": Kind("the Fabric Manager reports success but the switch port does not change"),
+    "enforcement-failed": Kind("the enforcement of the VNI partition or block of this name ends FAILED", NAMES),
     "slow-barrier": Kind(
-        "what the Fabric Manager orders of the port comes later (seconds=, virtual time, 60 when not said)",
+        "the Fabric Manager's changes of the port are delayed (seconds=, virtual time, default 60)",
         facts={"seconds": _SECONDS},
     ),
     "port-drift": Kind(
-        "somebody else changes the switch port, once (online=, native=, allowed=, untagged=, vnis=)",
-        facts={name: Anything() for name in ("online", "native", "allowed", "untagged", "vnis")},
+        "the switch port is changed on the switch itself (online=, native=, allowed=, untagged=, vnis=)",
+        facts={name: AnyValue() for name in ("online", "native", "allowed", "untagged", "vnis")},
         at_once=True,
         leaves_nothing=True,
     ),
     "image-job-stuck": Kind(
-        "the IMS job, by its id or its image's name, goes no further (status=, where)",
+        "the IMS job, by its id or its image's name, stops (status=, at this status)",
         NAMES,
         {"status": Text("a status of IMS jobs")},
     ),
-    "upload-cut": Kind("an upload into the S3 bucket breaks off in the middle, and nothing is stored", NAMES),
+    "upload-cut": Kind("an upload to the S3 bucket is cut off and nothing is stored", NAMES),
     "console-restart": Kind(
-        "the console pod is away (seconds=, virtual time, 30 when not said), and drops its connections",
+        "the console pod is down for a while (seconds=, virtual time, default 30) and drops its connections",
         NAMES,
         {"seconds": _SECONDS},
         at_once=True,

@@ -1,4 +1,4 @@
-"""What a fault is told beside whom it strikes: ``NAME=VALUE``, as a command line gives it or as JSON does."""
+"""Types of the parameters ``NAME=VALUE`` of faults, given on the command line or in JSON."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Fact(Protocol):
+class ParameterType(Protocol):
     @property
     def takes(self) -> str:
-        """What it takes, in words."""
+        """The allowed values, for error messages."""
 
     def read(self, value: object) -> object:
-        """The value as it is kept; raises ``ValueError`` when it is none of those."""
+        """The value as it is stored; raises ``ValueError`` for one that is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Also as a text; a whole one is kept as a whole one."""
+    """A number, also given as a text; whole numbers are stored as integers."""
 
     least: int
     most: int
@@ -54,7 +54,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Whatever looks like a number is a name all the same: that of a layer may be 0 or 2026.10."""
+    """A text, also one that looks like a number: the name of a layer may be 0 or 2026.10."""
 
     takes: str
 
@@ -65,8 +65,8 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
-    """Looked at by who answers the fault."""
+class AnyValue:
+    """Any value; the action registered for the kind checks it."""
 
     takes: str = "anything"
 

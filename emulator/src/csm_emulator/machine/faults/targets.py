@@ -1,4 +1,4 @@
-"""Faults of hardware strike parts that the machine has, of a type that they can strike; others are refused."""
+"""Checks that the targets of hardware faults exist and have a type to which the fault applies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.controllers import CONTROLLERS
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault, Faults, names_in
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, Faults, names_in
 from csm_emulator.machine.power import RESETS, SWITCHED
 from csm_emulator.nodesets import natural_order
 from csm_emulator.xnames import is_xname
@@ -26,60 +26,62 @@ _TYPES: dict[str, Collection[str]] = {
     "cfs-layer-fails": _NODES,
     "bos-unknown-member": _NODES,
 }
-"""Which types of parts; all, where none is named."""
+"""The types of parts to which each kind applies; empty is all types."""
 _PORTS = ("fm-no-effect", "slow-barrier")
-_MAY_COME = frozenset({"cfs-layer-fails"})
-"""They strike images too, by their ids, which may be made later."""
+_ALSO_FUTURE_NAMES = frozenset({"cfs-layer-fails"})
+"""Kinds that also apply to images, by ids of images that may be built later."""
 
 
 class _Targets:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
-    def look_at_parts(self, fault: Fault) -> None:
+    def check_parts(self, fault: Fault) -> None:
         types = _TYPES[fault.kind]
         for name in _names(fault):
             part = self._machine.part(name)
-            if part is None and (fault.kind not in _MAY_COME or is_xname(name)):
-                raise InvalidMachine(f"no part {name} in this machine; {fault.kind} strikes {self._there(types)}")
+            if part is None and (fault.kind not in _ALSO_FUTURE_NAMES or is_xname(name)):
+                raise InvalidMachine(f"no part {name}; {fault.kind} applies to {self._valid_targets(types)}")
             if part is not None and types and part.type not in types:
-                raise InvalidMachine(f"{name} is a {part.type}, and {fault.kind} strikes {self._there(types)}")
+                raise InvalidMachine(
+                    f"{name} is a {part.type}, but {fault.kind} applies to {self._valid_targets(types)}"
+                )
 
-    def look_at_ports(self, fault: Fault) -> None:
+    def check_ports(self, fault: Fault) -> None:
         for name in _names(fault):
             if self._machine.fabric.plan.find(name) is None:
                 self._refuse_port(fault, name)
 
-    def look_at_plugs(self, fault: Fault) -> None:
+    def check_swapped_ports(self, fault: Fault) -> None:
         plan = self._machine.fabric.plan
         for name in (fault.targets, str(fault.facts["with"])):
             if plan.find(name) is None and name not in plan.nics:
                 self._refuse_port(fault, name)
 
-    def _there(self, types: Collection[str]) -> str:
-        wanted = sorted(types)
-        found = [part.xname for part in self._machine.parts(*wanted)]
-        return f"{' or '.join(wanted) or 'any part'}, {_span(found)}"
+    def _valid_targets(self, types: Collection[str]) -> str:
+        type_names = sorted(types)
+        xnames = [part.xname for part in self._machine.parts(*type_names)]
+        return f"{' or '.join(type_names) or 'any part'}, {_span(xnames)}"
 
     def _refuse_port(self, fault: Fault, name: str) -> None:
         ports = _span(list(self._machine.fabric.plan.ports))
-        raise InvalidMachine(f"no switch has a port {name}; {fault.kind} strikes ports with cables, {ports}")
+        raise InvalidMachine(f"no switch has a port {name}; {fault.kind} applies to ports with cables, {ports}")
 
 
 def _names(fault: Fault) -> Iterator[str]:
-    return (name for name in sorted(names_in(fault)) if name != EVERYTHING)
+    return (name for name in sorted(names_in(fault)) if name != ALL_TARGETS)
 
 
 def _span(xnames: list[str]) -> str:
-    """A machine has thousands of them."""
+    """Count, first and last: a machine has thousands of parts."""
     ordered = natural_order(xnames)
-    return f"here {len(ordered)} from {ordered[0]} to {ordered[-1]}" if ordered else "of which there are none"
+    return f"here {len(ordered)} from {ordered[0]} to {ordered[-1]}" if ordered else "none here"
 
 
-def look_at_targets(machine: Machine, faults: Faults) -> None:
+def register_target_checks(machine: Machine, faults: Faults) -> None:
     targets = _Targets(machine)
     for kind in _TYPES:
-        faults.answer(kind, targets.look_at_parts)
+        faults.register(kind, targets.check_parts)
     for kind in _PORTS:
-        faults.answer(kind, targets.look_at_ports)
-    faults.answer("wrong-cabling", targets.look_at_plugs)
+        faults.register(kind, targets.check_ports)
+    faults.register("wrong-cabling", targets.check_swapped_ports)

@@ -1,4 +1,4 @@
-"""Which blade or server a slot of an SLS dump holds: named by the simulator's mockup, or guessed from its nodes."""
+"""The blade or server type of each slot in an SLS dump: named by HPE's simulator, or guessed from the nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from csm_emulator.machine.sls_import.entries import Entry
 from csm_emulator.machine.topology.blades import Blade, Catalogue
 
 MOCKUP = "@rie.mockup"
-"""HPE's simulator writes into SLS which mockup of a BMC it runs; a real SLS does not say."""
+"""HPE's simulator names its mockup of the BMC under this key; a real SLS has no such key."""
 _LIQUID_BY_NODES = {
     ((0, 0), (0, 1), (1, 0), (1, 1)): "EX425",
     ((0, 0), (0, 1), (0, 2), (0, 3)): "EX4252",
@@ -24,19 +24,19 @@ class BladeFinder:
     catalogue: Catalogue
     mistakes: list[str] = field(default_factory=list)
     guessed: set[str] = field(default_factory=set)
-    """Names of the types that no dump named."""
+    """Names of the types that were guessed."""
 
     def find(self, slot: str, nodes: Iterable[Entry], module: Entry | None) -> Blade:
-        """The blade with those of its nodes that the dump has."""
+        """The blade type of a slot, with the nodes that the dump has."""
         nodes = list(nodes)
         places = tuple(sorted((node.xname.ordinals[-2], node.xname.ordinals[-1]) for node in nodes))
-        named = _named(self.catalogue.blades, [*nodes, *([module] if module else [])])
-        if named is None:
+        name = _named_blade(self.catalogue.blades, [*nodes, *([module] if module else [])])
+        if name is None:
             return replace(self._guess(nodes, places), nodes=places)
-        blade = self.catalogue.blades[named]
+        blade = self.catalogue.blades[name]
         if not set(places) <= set(blade.nodes):
-            has, knows = _spelled(slot, places), _spelled(slot, blade.nodes)
-            self.mistakes.append(f"{slot} is an {named}, whose nodes are {knows}, and the dump has {has}")
+            has, knows = _node_names(slot, places), _node_names(slot, blade.nodes)
+            self.mistakes.append(f"{slot} is an {name} with the nodes {knows}, but the dump has {has}")
         return replace(blade, nodes=places)
 
     def _guess(self, nodes: list[Entry], places: tuple[tuple[int, int], ...]) -> Blade:
@@ -49,7 +49,7 @@ class BladeFinder:
         return self.catalogue.blades[name]
 
 
-def _named(blades: Mapping[str, Blade], entries: Iterable[Entry]) -> str | None:
+def _named_blade(blades: Mapping[str, Blade], entries: Iterable[Entry]) -> str | None:
     for entry in entries:
         # XL675d_A40 is the mockup of an XL675d with that accelerator.
         name = str(entry.extra.get(MOCKUP, "")).partition("_")[0]
@@ -58,5 +58,5 @@ def _named(blades: Mapping[str, Blade], entries: Iterable[Entry]) -> str | None:
     return None
 
 
-def _spelled(slot: str, places: Iterable[tuple[int, int]]) -> str:
+def _node_names(slot: str, places: Iterable[tuple[int, int]]) -> str:
     return ", ".join(f"{slot}b{bmc}n{node}" for bmc, node in places)

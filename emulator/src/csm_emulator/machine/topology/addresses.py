@@ -1,4 +1,4 @@
-"""MACs and addresses on the management networks, dealt out as HPE's installer does by default."""
+"""MACs, and addresses on the management networks, assigned as HPE's installer does by default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITH_ADDRESS = frozenset({"Node", "NodeBMC", "ChassisBMC", "RouterBMC", "Cabinet
 
 
 def cabinet_of(xname: str) -> str:
-    """x3000 of x3000m0 and of x3000c0s1b0."""
+    """The cabinet of an xname: x3000 for x3000m0 and for x3000c0s1b0."""
     return "".join(_ORDINALS.findall(xname)[0])
 
 
@@ -30,7 +30,7 @@ def dotted(address: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CabinetNetwork:
-    """A network of which every cabinet has a /22."""
+    """A network in which every cabinet has a /22."""
 
     first: int
     vlan: int
@@ -45,18 +45,18 @@ CABINET_NETWORKS = {
 }
 CABINET_SIZE = 1 << 10
 SERVICE_NETWORKS = {"NMN": number("10.252.1.0"), "HMN": number("10.254.1.0")}
-"""Of management nodes, login nodes and their BMCs."""
+"""First addresses of the networks of management nodes, login nodes and their BMCs."""
 
 
-class Allotment:
-    """Which cabinet has which /22 of a network, and what is taken of it.
+class AddressAllocator:
+    """Assigns a /22 of each network to each cabinet, and addresses from it.
 
-    ``known`` are those that somebody decided; the others are dealt out in the order in which cabinets come.
+    ``given_subnets`` are those of an SLS dump; the others are assigned in the order of the cabinets.
     """
 
-    def __init__(self, known: Mapping[tuple[str, str], int] | None = None) -> None:
+    def __init__(self, given_subnets: Mapping[tuple[str, str], int] | None = None) -> None:
         self.subnets: dict[str, dict[str, int]] = {name: {} for name in CABINET_NETWORKS}
-        self._known = known or {}
+        self._given_subnets = given_subnets or {}
         self._sides: dict[str, str] = {}
         self._next: dict[int, int] = {}
 
@@ -66,10 +66,10 @@ class Allotment:
         for network in (f"NMN_{side}", f"HMN_{side}"):
             subnets = self.subnets[network]
             dealt = CABINET_NETWORKS[network].first + len(subnets) * CABINET_SIZE
-            subnets[cabinet.xname] = self._known.get((network, cabinet.xname), dealt)
+            subnets[cabinet.xname] = self._given_subnets.get((network, cabinet.xname), dealt)
 
     def take(self, network: str, cabinet: str) -> str:
-        """Of the NMN or HMN of a cabinet, which all in it have, also the racks in a liquid-cooled one."""
+        """The next free address in the NMN or HMN of a cabinet."""
         return self._take(self.subnets[f"{network}_{self._sides[cabinet]}"][cabinet])
 
     def take_service(self, network: str) -> str:
@@ -81,8 +81,8 @@ class Allotment:
         return dotted(address)
 
 
-def add_addresses(draft: Draft, allotment: Allotment) -> None:
-    """Every node gets a NIC on the NMN, every controller one on the HMN."""
+def add_addresses(draft: Draft, allotment: AddressAllocator) -> None:
+    """Adds a NIC on the NMN to every node, and one on the HMN to every controller."""
     nics = []
     for part in draft.parts.values():
         if part.type == "Cabinet":
@@ -93,30 +93,30 @@ def add_addresses(draft: Draft, allotment: Allotment) -> None:
 
 
 def side_of(part: Part) -> str:
-    """As the names of the cabinets' networks end."""
+    """The suffix of the names of a cabinet's networks."""
     return "RVR" if part.hardware_class == "River" else "MTN"
 
 
 def _serves(draft: Draft, part: Part) -> bool:
-    """Whether it is a management or login node, or the BMC of one."""
+    """Whether it is a management or login node, or the BMC of such a node."""
     node = part.xname if part.type == "Node" else f"{part.xname}n0"
     place = draft.places.get(node)
     return place is not None and place.role != "Compute"
 
 
-def _nic(part: Part, allotment: Allotment, *, service: bool) -> Nic:
-    found = _ORDINALS.findall(part.xname)
+def _nic(part: Part, allotment: AddressAllocator, *, service: bool) -> Nic:
+    ordinals = _ORDINALS.findall(part.xname)
     is_node = part.type == "Node"
     network, xname = ("NMN", f"{part.xname}i0") if is_node else ("HMN", part.xname)
-    address = allotment.take_service(network) if service else allotment.take(network, "".join(found[0]))
-    return Nic(xname, part.xname, _mac(found, river=part.hardware_class == "River"), network, address)
+    address = allotment.take_service(network) if service else allotment.take(network, "".join(ordinals[0]))
+    return Nic(xname, part.xname, _mac(ordinals, river=part.hardware_class == "River"), network, address)
 
 
 def _mac(ordinals: list[tuple[str, str]], *, river: bool) -> str:
     """Cray's algorithm for controllers of liquid-cooled hardware: x5000c1r3b0 is 02:13:88:01:63:00.
 
-    On real hardware the MACs of nodes and in racks are the vendors'; here they are made alike, in places that the
-    algorithm leaves free.
+    On real hardware, the MACs of nodes and of racks are the vendors'; here they are derived in the same way, with
+    values that the algorithm leaves free.
     """
     places = {letter: int(ordinal) for letter, ordinal in ordinals}
     cabinet, chassis = places["x"], places.get("c", 0)

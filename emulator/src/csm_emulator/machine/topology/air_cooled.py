@@ -1,6 +1,6 @@
 """Air-cooled racks: servers, top-of-rack switches, PDUs and the switches of the management networks.
 
-A server has two power supplies, each on an outlet of another PDU: it goes dark when both are off.
+A server has two power supplies, each on an outlet of another PDU: it loses power when both are off.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.machine.parts import NodePlace, Part
-from csm_emulator.machine.topology.draft import Draft, Edge, add_cards, nid_alias
+from csm_emulator.machine.topology.draft import Draft, EdgeGroup, add_cards, nid_alias
 from csm_emulator.machine.topology.liquid_cooled import add_switch
 
 RIVER = "River"
@@ -17,7 +17,7 @@ _BEFORE_FIRST_NID = {"Compute": 0, "Management": 100_000, "Application": 200_000
 
 
 class RackNumbers:
-    """What counts on over all racks: NIDs and the numbers in aliases."""
+    """Counters over all racks: NIDs and the numbers in aliases."""
 
     def __init__(self) -> None:
         self._last = dict(_BEFORE_FIRST_NID)
@@ -32,7 +32,7 @@ class RackNumbers:
         return pattern.format(self._aliases[pattern])
 
 
-def add_rack(draft: Draft, plan: dict[str, Any], edge: Edge, numbers: RackNumbers) -> None:
+def add_rack(draft: Draft, plan: dict[str, Any], edge: EdgeGroup, numbers: RackNumbers) -> None:
     cabinet = f"x{plan['cabinet']}"
     draft.add(Part(cabinet, "Cabinet", "s0", RIVER, fru=draft.catalogue.frus["cabinet-rack"]))
     chassis = f"{cabinet}c0"
@@ -52,7 +52,7 @@ def add_rack(draft: Draft, plan: dict[str, Any], edge: Edge, numbers: RackNumber
 
 
 def add_pdu(draft: Draft, controller: str, outlets: int, fed: Sequence[tuple[str, ...]]) -> None:
-    """The first outlets feed what is named, one each; the rest are free."""
+    """Adds a PDU: its first outlets feed one device each, the others are free."""
     if len(fed) > outlets:
         raise ValueError(f"{controller} has {outlets} outlets for {len(fed)} devices")
     unit = f"{controller}p0"
@@ -65,9 +65,9 @@ def add_pdu(draft: Draft, controller: str, outlets: int, fed: Sequence[tuple[str
 
 
 def _add_servers(
-    draft: Draft, plans: list[dict[str, Any]], chassis: str, edge: Edge, numbers: RackNumbers
+    draft: Draft, plans: list[dict[str, Any]], chassis: str, edge: EdgeGroup, numbers: RackNumbers
 ) -> list[tuple[str, ...]]:
-    """The answer is what the power supplies of each server feed."""
+    """Adds servers; returns the parts that the power supplies of each server feed."""
     fed = []
     by_unit = {unit: server for server in plans for unit in server["units"]}
     for unit, server in sorted(by_unit.items()):

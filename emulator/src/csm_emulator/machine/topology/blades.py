@@ -1,4 +1,4 @@
-"""The catalogue of blades, servers and their parts, as ``data/blades.yaml`` has it."""
+"""The catalogue of blades, servers and their parts in ``data/blades.yaml``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Blade:
     """A blade of a liquid-cooled chassis, or a server in a rack."""
 
     nodes: tuple[tuple[int, int], ...]
-    """The ordinals of the BMC and of the node, for each node of it."""
+    """The ordinals of BMC and node, for each of its nodes."""
     model: NodeModel
     enclosure: Fru
     bmc: Fru

@@ -1,4 +1,4 @@
-"""A data file becomes a machine."""
+"""Builds a machine from a data file."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.machine.parts import Owner, Part, Topology
-from csm_emulator.machine.topology.addresses import Allotment, add_addresses
+from csm_emulator.machine.topology.addresses import AddressAllocator, add_addresses
 from csm_emulator.machine.topology.air_cooled import RackNumbers, add_rack
 from csm_emulator.machine.topology.blades import load_catalogue
-from csm_emulator.machine.topology.draft import Draft, Edge
+from csm_emulator.machine.topology.draft import Draft, EdgeGroup
 from csm_emulator.machine.topology.fabric import add_fabric, number_switches
 from csm_emulator.machine.topology.liquid_cooled import add_cabinets
 from csm_emulator.machine.topology.networks import plan_networks
-from csm_emulator.machine.topology.owners import deal_out
-from csm_emulator.machine.topology.sls import Dump, dump
+from csm_emulator.machine.topology.owners import assign_owners
+from csm_emulator.machine.topology.sls import LazyDump, dump
 
 GLOBAL_LINKS = 2
 
@@ -22,9 +22,9 @@ GLOBAL_LINKS = 2
 def build(name: str, data: dict[str, Any]) -> Topology:
     draft = Draft(load_catalogue())
     add_cdus(draft, data["cdus"])
-    racks = Edge(0, [])
+    racks = EdgeGroup(0, [])
     numbers = RackNumbers()
-    # Group 0 is that of the racks.
+    # Group 0 is the racks'.
     group = 1
     for plan in sorted([*data["liquid"], *data["racks"]], key=_first_cabinet):
         if "cabinets" in plan:
@@ -32,7 +32,7 @@ def build(name: str, data: dict[str, Any]) -> Topology:
         else:
             add_rack(draft, plan, racks, numbers)
     draft.edges.append(racks)
-    return finish(draft, name, data["about"], deal_out(draft, data["owners"]))
+    return finish(draft, name, data["about"], assign_owners(draft, data["owners"]))
 
 
 def _first_cabinet(plan: dict[str, Any]) -> int:
@@ -46,15 +46,15 @@ def add_cdus(draft: Draft, count: int) -> None:
 
 
 def finish(
-    draft: Draft, name: str, about: str, owners: Sequence[Owner] = (), allotment: Allotment | None = None
+    draft: Draft, name: str, about: str, owners: Sequence[Owner] = (), allotment: AddressAllocator | None = None
 ) -> Topology:
-    """Cables, addresses and networks for the parts that are there."""
+    """Completes a draft: adds cables, addresses, networks and the SLS dump."""
     cables = tuple(add_fabric(draft, GLOBAL_LINKS))
-    allotment = allotment or Allotment()
+    allotment = allotment or AddressAllocator()
     add_addresses(draft, allotment)
     networks = plan_networks(draft.parts, draft.places, draft.nics, allotment)
     parts, places = draft.parts, draft.places
-    sls = Dump(lambda: dump(parts, places, networks, allotment))
+    sls = LazyDump(lambda: dump(parts, places, networks, allotment))
     nics, running = tuple(draft.nics), frozenset(draft.running)
     switches = number_switches(draft)
     return Topology(name, about, parts, nics, places, cables, networks, tuple(owners), running, sls, switches)

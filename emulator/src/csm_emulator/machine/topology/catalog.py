@@ -18,15 +18,15 @@ def empty() -> Topology:
 
 
 def names() -> tuple[str, ...]:
-    """What ``load`` takes."""
+    """The names that ``load`` accepts."""
     files = resources.files("csm_emulator.machine.topology").joinpath("data").iterdir()
-    found = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
-    return ("empty", *sorted(found - _NOT_MACHINES))
+    file_names = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
+    return ("empty", *sorted(file_names - _NOT_MACHINES))
 
 
 def load(name: str) -> Topology:
     if name == "empty":
         return empty()
     if name not in names():
-        raise InvalidMachine(f"no topology is called {name!r}; there are {', '.join(names())}")
+        raise InvalidMachine(f"no topology is called {name!r}; topologies: {', '.join(names())}")
     return build(name, read_data(name))

@@ -1,4 +1,4 @@
-"""A topology while it is being put together."""
+"""A topology under construction."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from csm_emulator.machine.topology.blades import Blade, Catalogue
 
 
 @dataclass(slots=True)
-class Edge:
-    """Switches and the nodes that are cabled to them: a chassis, or the racks together."""
+class EdgeGroup:
+    """Switches and the nodes that are cabled to them: of one chassis, or of all racks."""
 
     group: int
     """The dragonfly group that the switches belong to."""
     switches: list[tuple[int, str]]
     """Number in the group, and RouterModule."""
     nodes: list[tuple[str, int]] = field(default_factory=list)
-    """Node, and how many NICs it has."""
+    """Nodes with their number of NICs."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Draft:
     parts: dict[str, Part] = field(default_factory=dict)
     places: dict[str, NodePlace] = field(default_factory=dict)
     nics: list[Nic] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
+    edges: list[EdgeGroup] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
 
     def add(self, part: Part) -> None:
@@ -37,7 +37,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """What is on a blade or in a server."""
+    """The parts on a blade or in a server."""
 
     bmcs: tuple[str, ...]
     nodes: tuple[str, ...]

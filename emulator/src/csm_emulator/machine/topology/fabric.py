@@ -1,6 +1,6 @@
-"""The high-speed network: which NIC is at which port of which switch, and how the switches are cabled.
+"""The high-speed network: the switch port of each NIC, and the cables between switches.
 
-A dragonfly: within a group every switch has a cable to every other; between any two groups there are some.
+It is a dragonfly: within a group each switch has a cable to every other; between two groups there are a few.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import combinations
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.parts import Cable, Nic
 from csm_emulator.machine.topology.addresses import FIRST_HOST, HSN, dotted
-from csm_emulator.machine.topology.draft import Draft, Edge
+from csm_emulator.machine.topology.draft import Draft, EdgeGroup
 
 PORTS = 64
 EDGE_PORTS = 16
@@ -33,7 +33,7 @@ def hsn_mac(group: int, switch: int, port: int) -> str:
 
 
 def add_fabric(draft: Draft, links: int) -> list[Cable]:
-    """HSN NICs go into the draft; the answer is all cables. ``links`` is how many there are between two groups."""
+    """Adds HSN NICs to the draft; returns all cables. ``links`` is the number of cables between two groups."""
     cables: list[Cable] = []
     groups: dict[int, list[str]] = {}
     for edge in draft.edges:
@@ -47,12 +47,12 @@ def add_fabric(draft: Draft, links: int) -> list[Cable]:
 
 
 def number_switches(draft: Draft) -> dict[str, tuple[int, int]]:
-    """Group and number of every switch."""
+    """Group and number of each switch."""
     return {switch: (edge.group, number) for edge in draft.edges for number, switch in edge.switches}
 
 
-def _edge_cables(draft: Draft, edge: Edge) -> Iterator[Cable]:
-    """The NICs of one node go to different switches, as far as there are some; those without a port stay unplugged."""
+def _edge_cables(draft: Draft, edge: EdgeGroup) -> Iterator[Cable]:
+    """Cables from NICs to switches, those of one node to different switches; NICs beyond the ports have no cable."""
     free = len(edge.switches) * EDGE_PORTS
     nics = ((node, number) for node, count in edge.nodes for number in range(count))
     for place, (node, number) in enumerate(nics):
@@ -71,14 +71,14 @@ def _edge_cables(draft: Draft, edge: Edge) -> Iterator[Cable]:
 def _local_cables(switches: list[str]) -> Iterator[Cable]:
     if len(switches) > GROUP_SWITCHES:
         raise InvalidMachine(
-            f"{switches[0]} is in a dragonfly group of {len(switches)} switches, and there are at most {GROUP_SWITCHES}"
+            f"{switches[0]} is in a dragonfly group of {len(switches)} switches; the limit is {GROUP_SWITCHES}"
         )
-    for (left, one), (right, other) in combinations(enumerate(switches), 2):
-        yield Cable(port_name(one, EDGE_PORTS + right - 1), port_name(other, EDGE_PORTS + left))
+    for (first_number, first), (second_number, second) in combinations(enumerate(switches), 2):
+        yield Cable(port_name(first, EDGE_PORTS + second_number - 1), port_name(second, EDGE_PORTS + first_number))
 
 
 def _global_cables(groups: list[list[str]], links: int) -> Iterator[Cable]:
-    """As many as asked for, or as the ports of the smaller group allow."""
+    """``links`` cables between each two groups, or as many as the ports of the smaller group allow."""
     used: Counter[int] = Counter()
     room = [len(switches) * (PORTS - FIRST_GLOBAL) for switches in groups]
 
@@ -89,6 +89,6 @@ def _global_cables(groups: list[list[str]], links: int) -> Iterator[Cable]:
 
     # Every pair gets its first cable before any gets its second.
     for _ in range(links):
-        for one, other in combinations(range(len(groups)), 2):
-            if used[one] < room[one] and used[other] < room[other]:
-                yield Cable(take(one), take(other))
+        for first, second in combinations(range(len(groups)), 2):
+            if used[first] < room[first] and used[second] < room[second]:
+                yield Cable(take(first), take(second))

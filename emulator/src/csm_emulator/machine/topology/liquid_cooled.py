@@ -1,7 +1,7 @@
 """Liquid-cooled cabinets: chassis, slots, blades and switch blades.
 
-The chassis feeds slots and switch blades; a slot feeds the BMCs and the nodes on its blade. The chassis' own controller
-runs on standby power, which nothing switches.
+The chassis feeds slots and switch blades; a slot feeds the BMCs and nodes on its blade. The chassis' own controller
+runs on standby power, which cannot be switched off.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 from csm_emulator.machine.parts import NodePlace, Part
 from csm_emulator.machine.topology.blades import Blade
-from csm_emulator.machine.topology.draft import Cards, Draft, Edge, add_cards, name_cards, nid_alias
+from csm_emulator.machine.topology.draft import Cards, Draft, EdgeGroup, add_cards, name_cards, nid_alias
 
 NIDS_PER_CABINET = 256
 
 
 def add_cabinets(draft: Draft, plan: dict[str, Any], group: int) -> int:
-    """The cabinets of one entry of a data file; the answer is the next dragonfly group."""
+    """Adds the cabinets of one entry of a data file; returns the number of the next dragonfly group."""
     first, last = plan["cabinets"]
     for index, number in enumerate(range(first, last + 1)):
         _add_cabinet(draft, plan, number, plan["nid"] + index * NIDS_PER_CABINET, group)
@@ -32,7 +32,9 @@ def _add_cabinet(draft: Draft, plan: dict[str, Any], number: int, nid: int, grou
     by_chassis = {chassis: entry for entry in plan["chassis"] for chassis in entry["numbers"]}
     for chassis, entry in sorted(by_chassis.items()):
         xname = f"{cabinet}c{chassis}"
-        edge = Edge(group, [(switches + place, f"{xname}r{router}") for place, router in enumerate(entry["switches"])])
+        edge = EdgeGroup(
+            group, [(switches + place, f"{xname}r{router}") for place, router in enumerate(entry["switches"])]
+        )
         switches += len(edge.switches)
         draft.edges.append(edge)
         slots = {slot: draft.catalogue.blades[blade] for blade, places in entry["slots"].items() for slot in places}
@@ -46,7 +48,7 @@ def add_cabinet(draft: Draft, xname: str, hardware_class: str, model: str) -> No
 
 
 def add_chassis(draft: Draft, xname: str, hardware_class: str, switches: Sequence[str], slots: Sequence[int]) -> None:
-    """The chassis with its controller and its switch blades, not what is in its slots."""
+    """Adds the chassis with its controller and switch blades, without the blades in its slots."""
     frus = draft.catalogue.frus
     controller = f"{xname}b0"
     fed = (*switches, *(f"{xname}s{slot}" for slot in slots))
@@ -58,7 +60,7 @@ def add_chassis(draft: Draft, xname: str, hardware_class: str, switches: Sequenc
 
 
 def add_switch(draft: Draft, xname: str, hardware_class: str, controller: str) -> None:
-    """``controller`` switches its power: the chassis' in a chassis, and in a rack the switch's own."""
+    """``controller`` switches its power: the chassis' controller, or in a rack the switch's own."""
     frus = draft.catalogue.frus
     bmc, board = f"{xname}b0", f"{xname}e0"
     fru = frus["switch-tor" if hardware_class == "River" else "switch-blade"]
@@ -69,7 +71,7 @@ def add_switch(draft: Draft, xname: str, hardware_class: str, controller: str) -
 
 
 def add_blade(draft: Draft, slot: str, hardware_class: str, blade: Blade) -> Cards:
-    """The slot and everything on its blade."""
+    """Adds the slot and the parts on its blade."""
     chassis = slot[: slot.rindex("s")]
     fed = name_cards(slot, blade).all
     fru = draft.catalogue.frus["blade-slot"]
@@ -77,7 +79,7 @@ def add_blade(draft: Draft, slot: str, hardware_class: str, blade: Blade) -> Car
     return add_cards(draft, slot, hardware_class, blade)
 
 
-def _add_nodes(draft: Draft, slot: str, blade: Blade, edge: Edge, nid: int) -> int:
+def _add_nodes(draft: Draft, slot: str, blade: Blade, edge: EdgeGroup, nid: int) -> int:
     hardware_class = draft.parts[slot[: slot.rindex("s")]].hardware_class
     for node in add_blade(draft, slot, hardware_class, blade).nodes:
         draft.places[node] = NodePlace(node, nid, "Compute", "", (nid_alias(nid),))

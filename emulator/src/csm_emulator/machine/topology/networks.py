@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from csm_emulator.machine.parts import Network, Nic, NodePlace, Part
-from csm_emulator.machine.topology.addresses import CABINET_NETWORKS, CABINET_SIZE, FIRST_HOST, Allotment, dotted
+from csm_emulator.machine.topology.addresses import CABINET_NETWORKS, CABINET_SIZE, FIRST_HOST, AddressAllocator, dotted
 
 _CABINET_NAMES = {
     "NMN_MTN": "Mountain Compute Node Management Network",
@@ -48,7 +48,7 @@ def switch_aliases(parts: Mapping[str, Part]) -> dict[str, str]:
 
 
 def plan_networks(
-    parts: Mapping[str, Part], places: Mapping[str, NodePlace], nics: Sequence[Nic], allotment: Allotment
+    parts: Mapping[str, Part], places: Mapping[str, NodePlace], nics: Sequence[Nic], allotment: AddressAllocator
 ) -> tuple[Network, ...]:
     networks = [_bican(), *_customer(), *_load_balancers(), _high_speed(), _provisioning(parts)]
     for name, (full_name, block, vlan) in _MANAGED.items():
@@ -76,8 +76,8 @@ def _subnet(name: str, full_name: str, cidr: str, vlan: int) -> dict[str, Any]:
 
 
 def _reservation(name: str, address: str, comment: str, aliases: Iterable[str] = ()) -> dict[str, Any]:
-    found: dict[str, Any] = {"Name": name, "IPAddress": address, "Comment": comment}
-    return {**found, "Aliases": list(aliases)} if aliases else found
+    reservation: dict[str, Any] = {"Name": name, "IPAddress": address, "Comment": comment}
+    return {**reservation, "Aliases": list(aliases)} if aliases else reservation
 
 
 def _bican() -> Network:
@@ -116,7 +116,7 @@ def _provisioning(parts: Mapping[str, Part]) -> Network:
 
 
 def switch_address(block: str, place: int) -> str:
-    """Of the so manieth switch, in one of the networks."""
+    """The address of the switch number ``place`` in one of the networks."""
     return f"{block}.0.{place + 2}"
 
 
@@ -128,7 +128,7 @@ def _switch_addresses(parts: Mapping[str, Part], block: str) -> list[dict[str, A
 
 
 def _service_addresses(network: str, places: Mapping[str, NodePlace], nics: Sequence[Nic]) -> list[dict[str, Any]]:
-    """On the NMN the nodes, on the HMN their BMCs."""
+    """Reservations for management and login nodes: of the nodes on the NMN, of their BMCs on the HMN."""
     addresses = {nic.owner: nic.address for nic in nics if nic.network == network}
     reserved = []
     for place in places.values():

@@ -1,4 +1,4 @@
-"""Who has which nodes, and which of them are up."""
+"""The institutions that have nodes, and the nodes that are up at the start."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from csm_emulator.machine.parts import Owner
 from csm_emulator.machine.topology.draft import Draft
 
 
-def deal_out(draft: Draft, plans: list[dict[str, Any]]) -> list[Owner]:
-    """Each owner takes the next free compute nodes of a blade type; so many of them, the first, are up."""
+def assign_owners(draft: Draft, plans: list[dict[str, Any]]) -> list[Owner]:
+    """Gives each owner the next free compute nodes of the blade types in its plan, some of which are up."""
     free: dict[str, list[str]] = {}
     for node, place in reversed(draft.places.items()):
         model = draft.parts[node].model
         if place.role == "Compute" and model is not None:
             free.setdefault(model.name, []).append(node)
-    return [_owner(draft, plan, free) for plan in plans]
+    return [_assign_owner(draft, plan, free) for plan in plans]
 
 
-def _owner(draft: Draft, plan: dict[str, Any], free: dict[str, list[str]]) -> Owner:
+def _assign_owner(draft: Draft, plan: dict[str, Any], free: dict[str, list[str]]) -> Owner:
     nodes: list[str] = []
     for blade, count, up in plan["take"]:
-        taken = [free[blade].pop() for _ in range(count)]
-        draft.running.update(taken[:up])
-        nodes += taken
+        owned = [free[blade].pop() for _ in range(count)]
+        draft.running.update(owned[:up])
+        nodes += owned
     return Owner(
         plan["label"],
         plan["description"],

@@ -1,4 +1,4 @@
-"""The SLS dump of a machine: of its hardware what HPE's installer puts there, and its networks."""
+"""The SLS dump of a machine: the hardware that HPE's installer enters, and the networks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from csm_emulator.machine.parts import Network, NodePlace, Part
-from csm_emulator.machine.topology.addresses import Allotment, cabinet_of, side_of
+from csm_emulator.machine.topology.addresses import AddressAllocator, cabinet_of, side_of
 from csm_emulator.machine.topology.networks import cabinet_subnet, switch_address, switch_aliases
 
 TYPES = {
@@ -54,38 +54,38 @@ TYPES = {
     "SMSBox": "comptype_ncn_box",
     "Partition": "comptype_partition",
 }
-"""How SLS writes the types of HMS."""
-PUT_THERE = frozenset(
+"""SLS's names of the types of HMS."""
+INSTALLED_TYPES = frozenset(
     {"Cabinet", "Chassis", "ChassisBMC", "Node", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch", "CabinetPDUController"}
 )
-"""What HPE's installer puts into SLS, beside the controllers of switches in racks and the ports of leaf switches."""
+"""Types that HPE's installer enters in SLS, beside controllers of rack switches and ports of leaf switches."""
 _ON_A_LEAF = frozenset({"NodeBMC", "RouterBMC", "CabinetPDUController"})
 
 
-class Dump(Mapping[str, object]):
-    """Made when somebody first looks: it is as big as the machine, and only SLS wants it."""
+class LazyDump(Mapping[str, object]):
+    """Built on first access: it is as large as the machine, and only SLS uses it."""
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
-        self._make = make
+        self._build = make
 
     @cached_property
-    def _made(self) -> dict[str, Any]:
-        return self._make()
+    def _dump(self) -> dict[str, Any]:
+        return self._build()
 
     def __getitem__(self, key: str) -> object:
-        return self._made[key]
+        return self._dump[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._dump)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._dump)
 
 
 def dump(
-    parts: Mapping[str, Part], places: Mapping[str, NodePlace], networks: Sequence[Network], allotment: Allotment
+    parts: Mapping[str, Part], places: Mapping[str, NodePlace], networks: Sequence[Network], allotment: AddressAllocator
 ) -> dict[str, Any]:
-    maker = _Maker(parts, places, allotment)
+    maker = _EntryBuilder(parts, places, allotment)
     hardware = {part.xname: maker.entry(part) for part in parts.values() if maker.knows(part)}
     hardware |= _leaf_ports(parts)
     return {"Hardware": hardware, "Networks": {network.name: network_entry(network) for network in networks}}
@@ -101,8 +101,8 @@ def network_entry(network: Network) -> dict[str, Any]:
     }
 
 
-class _Maker:
-    def __init__(self, parts: Mapping[str, Part], places: Mapping[str, NodePlace], allotment: Allotment) -> None:
+class _EntryBuilder:
+    def __init__(self, parts: Mapping[str, Part], places: Mapping[str, NodePlace], allotment: AddressAllocator) -> None:
         self._places = places
         self._allotment = allotment
         self._aliases = switch_aliases(parts)
@@ -116,8 +116,8 @@ class _Maker:
         }
 
     def knows(self, part: Part) -> bool:
-        """Switch blades are found by asking the chassis; only those in racks are in SLS."""
-        return part.type in PUT_THERE or (part.type == "RouterBMC" and part.hardware_class == "River")
+        """Whether SLS has it: of switches only those in racks, since switch blades are discovered from the chassis."""
+        return part.type in INSTALLED_TYPES or (part.type == "RouterBMC" and part.hardware_class == "River")
 
     def entry(self, part: Part) -> dict[str, Any]:
         extra = self._extra[part.type](part) if part.type in self._extra else {}
@@ -126,10 +126,10 @@ class _Maker:
     def _cabinet(self, part: Part) -> dict[str, Any]:
         river = part.hardware_class == "River"
         networks = {name: self._cabinet_network(f"{name}_{side_of(part)}", part.xname) for name in ("HMN", "NMN")}
-        told: dict[str, Any] = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
+        extra: dict[str, Any] = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
         if part.fru is not None and not river:
-            told["Model"] = part.fru.model
-        return told
+            extra["Model"] = part.fru.model
+        return extra
 
     def _cabinet_network(self, network: str, cabinet: str) -> dict[str, Any]:
         subnet = cabinet_subnet(network, cabinet, self._allotment.subnets[network][cabinet])
@@ -137,10 +137,10 @@ class _Maker:
 
     def _node(self, part: Part) -> dict[str, Any]:
         place = self._places[part.xname]
-        told: dict[str, Any] = {"NID": place.nid, "Role": place.role}
+        extra: dict[str, Any] = {"NID": place.nid, "Role": place.role}
         if place.sub_role:
-            told["SubRole"] = place.sub_role
-        return told | {"Aliases": list(place.aliases)}
+            extra["SubRole"] = place.sub_role
+        return extra | {"Aliases": list(place.aliases)}
 
     def _switch(self, part: Part) -> dict[str, Any]:
         address = switch_address("10.254", list(self._aliases).index(part.xname))
@@ -158,18 +158,18 @@ def _credentials(part: Part) -> dict[str, Any]:
 
 
 def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "Parent": parent,
         "Xname": xname,
         "Type": TYPES[kind],
         "Class": hardware_class,
         "TypeString": kind,
     }
-    return {**told, "ExtraProperties": extra} if extra else told
+    return {**entry, "ExtraProperties": extra} if extra else entry
 
 
 def _leaf_ports(parts: Mapping[str, Part]) -> dict[str, Any]:
-    """Which controller of a rack is at which port of the rack's leaf switch; that is how they are discovered."""
+    """The ports of leaf switches with the controllers of rack hardware, by which these are discovered."""
     leaves = {cabinet_of(part.xname): part.xname for part in parts.values() if part.type == "MgmtSwitch"}
     used = dict.fromkeys(leaves, 0)
     ports = {}

@@ -1,1 +1,1 @@
-"""Commands that a person can type at the console of a node, one file for those about one subject."""
+"""Commands at the console of a node, one module for each subject."""

@@ -10,10 +10,10 @@ from csm_emulator.nodes.shell import Outcome, Terminal, refuse
 
 DRIVER, CUDA = "550.54.15", "12.4"
 USED_MIB, CELSIUS, WATTS = 1, 31, 88.0
-"""Of a GPU that does nothing."""
+"""Values of an idle GPU."""
 _FIRST_SERIAL, _SERIALS = 1_650_000_000_000, 10_000_000_000
 _INVALID, _NONE = 2, 6
-"""Statuses: an argument is wrong, there is no such GPU."""
+"""Exit codes: wrong argument, no such GPU."""
 _KNOWN = "nvidia-smi, -L, and --query-gpu=… --format=csv[,noheader][,nounits], each with -i INDEX"
 
 
@@ -45,7 +45,7 @@ _FIELDS: dict[str, tuple[str, Callable[[_Gpu], str]]] = {
     "temperature.gpu": ("", lambda _: str(CELSIUS)),
     "power.draw": ("W", lambda _: f"{WATTS:.2f}"),
 }
-"""With the unit of each."""
+"""Unit and value of each field."""
 _ALIASES = {"gpu_name": "name", "gpu_uuid": "uuid", "gpu_serial": "serial", "gpu_bus_id": "pci.bus_id"}
 
 
@@ -54,32 +54,32 @@ def nvidia_smi(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     if gpus is None:
         return refuse("-bash: nvidia-smi: command not found", 127)
     try:
-        options, others = gnu_getopt(list(argv), "Li:", ["list-gpus", "id=", "query-gpu=", "format="])
+        options, operands = gnu_getopt(list(argv), "Li:", ["list-gpus", "id=", "query-gpu=", "format="])
     except GetoptError as error:
         return refuse(f"nvidia-smi: {error}; this console has {_KNOWN}", _INVALID)
-    if others:
+    if operands:
         return refuse("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.", _INVALID)
     return _show(gpus, dict(options))
 
 
-def _show(gpus: Sequence[_Gpu], asked: Mapping[str, str]) -> Outcome:
-    chosen = asked.get("-i", asked.get("--id"))
-    shown = [gpu for gpu in gpus if chosen is None or str(gpu.index) in chosen.split(",")]
-    if not shown:
+def _show(gpus: Sequence[_Gpu], options: Mapping[str, str]) -> Outcome:
+    indices = options.get("-i", options.get("--id"))
+    selected = [gpu for gpu in gpus if indices is None or str(gpu.index) in indices.split(",")]
+    if not selected:
         return refuse("No devices were found", _NONE)
-    if "--query-gpu" in asked:
-        return _query(shown, asked["--query-gpu"], asked.get("--format", ""))
-    if "-L" in asked or "--list-gpus" in asked:
-        return Outcome("".join(f"GPU {gpu.index}: {gpu.name} (UUID: GPU-{gpu.uuid})\n" for gpu in shown))
-    return Outcome("\n".join(_table(shown)) + "\n")
+    if "--query-gpu" in options:
+        return _query(selected, options["--query-gpu"], options.get("--format", ""))
+    if "-L" in options or "--list-gpus" in options:
+        return Outcome("".join(f"GPU {gpu.index}: {gpu.name} (UUID: GPU-{gpu.uuid})\n" for gpu in selected))
+    return Outcome("\n".join(_table(selected)) + "\n")
 
 
 def _gpus(terminal: Terminal) -> list[_Gpu] | None:
-    """None where NVIDIA's driver is not."""
+    """The GPUs; None without NVIDIA's driver."""
     fru, count = terminal.node.accelerators
     if fru is None or "NVIDIA" not in fru.manufacturer.upper():
         return None
-    random, node = terminal.machine.means.random, terminal.node.xname
+    random, node = terminal.machine.context.random, terminal.node.xname
     memory = int(fru.facts.get("MemoryMiB", 0))  # type: ignore[call-overload]
     return [
         _Gpu(
@@ -93,16 +93,16 @@ def _gpus(terminal: Terminal) -> list[_Gpu] | None:
     ]
 
 
-def _query(gpus: Sequence[_Gpu], asked: str, form: str) -> Outcome:
-    names = [name.strip() for name in asked.split(",")]
-    manner = {word.strip() for word in form.split(",")}
+def _query(gpus: Sequence[_Gpu], fields: str, form: str) -> Outcome:
+    names = [name.strip() for name in fields.split(",")]
+    format_words = {word.strip() for word in form.split(",")}
     unknown = [name for name in names if _ALIASES.get(name, name) not in _FIELDS]
     if unknown:
         return refuse(f'Field "{unknown[0]}" is not a valid field to query.\n', _INVALID)
-    if "csv" not in manner or manner - {"csv", "noheader", "nounits"}:
+    if "csv" not in format_words or format_words - {"csv", "noheader", "nounits"}:
         return refuse(f"nvidia-smi: --query-gpu takes --format=csv; this console has {_KNOWN}", _INVALID)
-    lines = [", ".join(_titled(name) for name in names)] if "noheader" not in manner else []
-    lines += [", ".join(_value(gpu, name, "nounits" not in manner) for name in names) for gpu in gpus]
+    lines = [", ".join(_titled(name) for name in names)] if "noheader" not in format_words else []
+    lines += [", ".join(_value(gpu, name, "nounits" not in format_words) for name in names) for gpu in gpus]
     return Outcome("".join(f"{line}\n" for line in lines))
 
 

@@ -12,30 +12,32 @@ from csm_emulator.nodes.shell import Outcome, Terminal, refuse
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _LONG = {"bytes": "b", "kibi": "k", "mebi": "m", "gibi": "g", "human": "h"}
 _USED, _SHARED, _CACHE = 0.03, 12 << 20, 96 << 20
-"""Of the memory of a node that does little."""
+"""Memory use of an idle node: a fraction, and bytes."""
 
 
 def lsblk(terminal: Terminal, _: Sequence[str]) -> Outcome:
-    """Disks of the node; where another tenant left something there are partitions on them."""
+    """The disks of the node, with partitions if an earlier tenant left files."""
     fru, count = terminal.node.drives
     size = _size(int(fru.facts.get("CapacityBytes", 0))) if fru else ""  # type: ignore[call-overload]
-    left = terminal.machine.remnants(terminal.node.xname)
+    remnants = terminal.machine.remnants(terminal.node.xname)
     lines = [
         "NAME        MAJ:MIN RM   SIZE RO TYPE MOUNTPOINTS",
         "loop0         7:0    0   1.4G  1 loop /run/rootfsbase",
     ]
     for number in range(count):
         lines.append(f"nvme{number}n1     259:{number}    0 {size:>6}  0 disk ")
-        if left:
+        if remnants:
             lines.append(f"└─nvme{number}n1p1 259:{count + number}    0 {size:>6}  0 part ")
     return Outcome("\n".join(lines) + "\n")
 
 
 def blkid(terminal: Terminal, _: Sequence[str]) -> Outcome:
-    left = terminal.machine.remnants(terminal.node.xname)
-    if left is None:
+    remnants = terminal.machine.remnants(terminal.node.xname)
+    if remnants is None:
         return Outcome(code=2)
-    lines = [f'/dev/nvme{number}n1p1: LABEL="{left.of}-scratch" TYPE="xfs"' for number in range(len(left.drives))]
+    lines = [
+        f'/dev/nvme{number}n1p1: LABEL="{remnants.of}-scratch" TYPE="xfs"' for number in range(len(remnants.drives))
+    ]
     return Outcome("\n".join(lines) + "\n")
 
 
@@ -76,12 +78,12 @@ def free(terminal: Terminal, argv: Sequence[str]) -> Outcome:
 
 
 def _columns(name: str, values: Sequence[int], unit: str) -> str:
-    told = [_human(value) if unit == "h" else str(value // _UNITS[unit]) for value in values]
-    return f"{name:<8}{told[0]:>12}" + "".join(f"{one:>12}" for one in told[1:]) + "\n"
+    cells = [_human(value) if unit == "h" else str(value // _UNITS[unit]) for value in values]
+    return f"{name:<8}{cells[0]:>12}" + "".join(f"{one:>12}" for one in cells[1:]) + "\n"
 
 
 def _human(size: float) -> str:
-    """In three digits, as free does."""
+    """A size with up to three digits, as in free."""
     unit, units = "B", iter(("Ki", "Mi", "Gi", "Ti", "Pi"))
     while size >= 1024:
         size, unit = size / 1024, next(units)

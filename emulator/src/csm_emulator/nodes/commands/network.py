@@ -1,4 +1,4 @@
-"""ip: it shows addresses, links and routes, and changes nothing."""
+"""ip: shows addresses, links and routes; it cannot change them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CHANGING = ("add", "append", "change", "replace", "delete", "set", "flush", "re
 _BRIEF, _FAMILIES = ("-br", "-brief"), ("-4", "-6")
 _WITHOUT_EFFECT = ("-c", "-color", "-color=never", "-d", "-details", "-s", "-stats")
 _LOOPBACK = Interface("lo", "00:00:00:00:00:00", "127.0.0.1", 8, 65536, "")
-_MISUSED, _REFUSED = 255, 2
+_USAGE_ERROR, _REFUSED = 255, 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Link:
     number: int
     link: Interface
     state: str
@@ -52,64 +52,66 @@ def ip(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     words = [word for word in argv if not word.startswith("-")]
     unknown = [word for word in options if word not in (*_BRIEF, *_FAMILIES, *_WITHOUT_EFFECT)]
     if unknown:
-        return refuse(f'Option "{unknown[0]}" is unknown to this console\'s ip; it has -br, -4 and -6.', _MISUSED)
+        return refuse(f'Option "{unknown[0]}" is unknown to this console\'s ip; it has -br, -4 and -6.', _USAGE_ERROR)
     if not words:
-        return refuse("Usage: ip [ OPTIONS ] { address | link | route } [ show ]", _MISUSED)
+        return refuse("Usage: ip [ OPTIONS ] { address | link | route } [ show ]", _USAGE_ERROR)
     topic = next((name for name in _OBJECTS if name.startswith(words[0])), "")
     if not topic:
         return refuse(f'Object "{words[0]}" is unknown, try "ip help".', 1)
-    return _about(terminal, topic, words[1:], frozenset(options))
+    return _run_subcommand(terminal, topic, words[1:], frozenset(options))
 
 
-def _about(terminal: Terminal, topic: str, words: Sequence[str], options: frozenset[str]) -> Outcome:
-    verb, rest = (words[0], words[1:]) if words else ("show", ())
+def _run_subcommand(terminal: Terminal, topic: str, words: Sequence[str], options: frozenset[str]) -> Outcome:
+    verb, operands = (words[0], words[1:]) if words else ("show", ())
     if topic == "route" and verb == "get":
-        return _get(terminal, rest)
+        return _get(terminal, operands)
     if any(name.startswith(verb) for name in _SHOWING):
-        return _show(terminal, topic, rest, options)
+        return _show(terminal, topic, operands, options)
     if any(name.startswith(verb) for name in _CHANGING):
-        asked = " ".join(["ip", topic, *words])
-        return refuse(f"ip: this console shows the node's network and changes nothing; not done: {asked}", _REFUSED)
-    return refuse(f'Command "{verb}" is unknown, try "ip {topic} help".', _MISUSED)
+        command_line = " ".join(["ip", topic, *words])
+        return refuse(
+            f"ip: this console shows the node's network and changes nothing; not done: {command_line}", _REFUSED
+        )
+    return refuse(f'Command "{verb}" is unknown, try "ip {topic} help".', _USAGE_ERROR)
 
 
 def _show(terminal: Terminal, topic: str, words: Sequence[str], options: frozenset[str]) -> Outcome:
-    chosen = [word for word in words if word not in ("dev", "up")]
+    operands = [word for word in words if word not in ("dev", "up")]
     if topic == "route":
-        return Outcome("".join(_routes(terminal, chosen)))
-    if len(chosen) > 1:
-        return refuse(f'Error: either "dev" is duplicate, or "{chosen[1]}" is a garbage.', _MISUSED)
-    shown = [one for one in _all(terminal) if not chosen or one.link.name == chosen[0]]
-    if not shown:
-        return refuse(f'Device "{chosen[0]}" does not exist.', 1)
+        return Outcome("".join(_routes(terminal, operands)))
+    if len(operands) > 1:
+        return refuse(f'Error: either "dev" is duplicate, or "{operands[1]}" is a garbage.', _USAGE_ERROR)
+    links = [one for one in _all(terminal) if not operands or one.link.name == operands[0]]
+    if not links:
+        return refuse(f'Device "{operands[0]}" does not exist.', 1)
     show = _links if topic == "link" else _addresses
-    return Outcome("".join(show(shown, bool(options & {*_BRIEF}), "-6" not in options)))
+    return Outcome("".join(show(links, bool(options & {*_BRIEF}), "-6" not in options)))
 
 
-def _all(terminal: Terminal) -> Iterator[_Shown]:
-    """In the kernel's order, whichever of them are asked for."""
-    yield _Shown(1, _LOOPBACK, "UNKNOWN")
+def _all(terminal: Terminal) -> Iterator[_Link]:
+    """All links with their numbers, in the kernel's order."""
+    yield _Link(1, _LOOPBACK, "UNKNOWN")
     for number, link in enumerate(terminal.node.interfaces, 2):
-        yield _Shown(number, link, _state(terminal, link))
+        yield _Link(number, link, _state(terminal, link))
 
 
 def _state(terminal: Terminal, link: Interface) -> str:
-    """Of the high-speed network the link is down where the port at the other end of the cable is."""
+    """State of a link; on the high-speed network it is that of the switch port."""
     if not link.name.startswith("hsn"):
         return "UP"
     return "UP" if terminal.machine.fabric.is_linked(link.nic) else "DOWN"
 
 
-def _links(shown: Sequence[_Shown], brief: bool, _: bool) -> Iterator[str]:
-    for one in shown:
+def _links(links: Sequence[_Link], brief: bool, _: bool) -> Iterator[str]:
+    for one in links:
         if brief:
             yield f"{one.link.name:<16} {one.state:<14} {one.link.mac} {one.flags} \n"
         else:
             yield f"{one.head} mode DEFAULT group default qlen 1000\n{one.hardware}"
 
 
-def _addresses(shown: Sequence[_Shown], brief: bool, with_ipv4: bool) -> Iterator[str]:
-    for one in shown:
+def _addresses(links: Sequence[_Link], brief: bool, with_ipv4: bool) -> Iterator[str]:
+    for one in links:
         inet = f"{one.link.address}/{one.link.prefix}" if one.link.address and with_ipv4 else ""
         if brief:
             yield f"{one.link.name:<16} {one.state:<14} {inet} \n"
@@ -119,9 +121,9 @@ def _addresses(shown: Sequence[_Shown], brief: bool, with_ipv4: bool) -> Iterato
             yield f"    inet {inet} scope {'host' if one.loopback else 'global'} {one.link.name}\n"
 
 
-def _routes(terminal: Terminal, chosen: Sequence[str]) -> Iterator[str]:
-    """All, or those that have each of these words in them: a device, a network, ``default``."""
-    return (line for line in _all_routes(terminal) if set(chosen) <= set(line.split()))
+def _routes(terminal: Terminal, operands: Sequence[str]) -> Iterator[str]:
+    """The routes that contain all these words: a device, a network, ``default``."""
+    return (line for line in _all_routes(terminal) if set(operands) <= set(line.split()))
 
 
 def _all_routes(terminal: Terminal) -> Iterator[str]:
@@ -140,7 +142,7 @@ def _gateway(link: Interface) -> str:
 
 
 def _get(terminal: Terminal, words: Sequence[str]) -> Outcome:
-    """Which way a packet would go."""
+    """``ip route get``: the route to an address."""
     try:
         address = str(ip_address(words[0] if words else ""))
     except ValueError:

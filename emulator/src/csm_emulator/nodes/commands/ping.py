@@ -1,4 +1,4 @@
-"""ping: what it is asked for, in the words of iputils."""
+"""ping: options and error messages as in iputils."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from csm_emulator.nodes.description import Interface
 from csm_emulator.nodes.packet_routes import is_own, route
-from csm_emulator.nodes.ping_run import Ping, opening
+from csm_emulator.nodes.ping_run import Ping, opening_line
 from csm_emulator.nodes.shell import Outcome, Terminal, refuse
 
 SHORTEST = 0.2
@@ -20,7 +20,7 @@ _LONGEST_WAIT = 2_147_483.0
 _WHOLE = re.compile("[-+]?[0-9]{1,30}")
 _OPTIONS = "4nqvOc:i:I:s:t:w:W:"
 _REAL = frozenset("6AaBbDdefFhLlmMNpPQRrSTUV")
-"""What the real one has as well."""
+"""Options of the real ping that this one lacks."""
 _USAGE = """
 Usage
   ping [options] <destination>
@@ -32,7 +32,7 @@ Options:
 For more details see ping(8)."""
 
 
-class _Refused(Exception):
+class _PingError(Exception):
     def __init__(self, text: str, code: int) -> None:
         super().__init__(text)
         self.code = code
@@ -40,12 +40,12 @@ class _Refused(Exception):
 
 def ping(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     try:
-        options, others = gnu_getopt(list(argv), _OPTIONS)
+        options, operands = gnu_getopt(list(argv), _OPTIONS)
         values = {name: _READERS[name](value) for name, value in options if name in _READERS}
-        return _begin(terminal, others[-1] if others else "", values, frozenset(name for name, _ in options))
+        return _begin(terminal, operands[-1] if operands else "", values, frozenset(name for name, _ in options))
     except GetoptError as error:
         return _misused(error)
-    except _Refused as refused:
+    except _PingError as refused:
         return refuse(f"ping: {refused}", refused.code)
 
 
@@ -62,10 +62,10 @@ def _misused(error: GetoptError) -> Outcome:
 
 def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: frozenset[str]) -> Outcome:
     if not target:
-        raise _Refused("usage error: Destination address required", 1)
+        raise _PingError("usage error: Destination address required", 1)
     address = _address(terminal, target)
     if address is None:
-        raise _Refused(f"{target}: Name or service not known", 2)
+        raise _PingError(f"{target}: Name or service not known", 2)
     via, source, bound = _bound(terminal, address, values.get("-I", ""))
     started = Ping(
         target,
@@ -79,31 +79,31 @@ def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: fr
         "-q" in flags,
         "-n" in flags,
     )
-    return Outcome(opening(started, bound), ping=started)
+    return Outcome(opening_line(started, bound), ping=started)
 
 
-def _bound(terminal: Terminal, address: str, wanted: str) -> tuple[str, str, str]:
-    """The interface to use, the address to come from, and what is said of them."""
+def _bound(terminal: Terminal, address: str, interface: str) -> tuple[str, str, str]:
+    """The interface to use, the source address, and the text about them."""
     links = terminal.node.interfaces
-    if wanted and _is_address(wanted):
-        if not is_own(terminal.node, wanted):
-            raise _Refused("bind: Cannot assign requested address", 2)
-        return "", wanted, f"from {wanted} : "
-    link = _named(links, wanted) if wanted else route(terminal.machine, terminal.node, address)
-    if link is not None and link.address and wanted:
+    if interface and _is_address(interface):
+        if not is_own(terminal.node, interface):
+            raise _PingError("bind: Cannot assign requested address", 2)
+        return "", interface, f"from {interface} : "
+    link = _named(links, interface) if interface else route(terminal.machine, terminal.node, address)
+    if link is not None and link.address and interface:
         return link.name, link.address, f"from {link.address} {link.name}: "
     if is_own(terminal.node, address):
         return "", address, ""
     if link is None or not link.address:
-        raise _Refused("connect: Network is unreachable", 2)
+        raise _PingError("connect: Network is unreachable", 2)
     return "", link.address, ""
 
 
-def _named(links: Sequence[Interface], wanted: str) -> Interface | None:
-    found = next((link for link in links if link.name == wanted), None)
-    if found is None and wanted != "lo":
-        raise _Refused(f"unknown iface: {wanted}", 2)
-    return found
+def _named(links: Sequence[Interface], name: str) -> Interface | None:
+    match = next((link for link in links if link.name == name), None)
+    if match is None and name != "lo":
+        raise _PingError(f"unknown iface: {name}", 2)
+    return match
 
 
 def _is_address(text: str) -> bool:
@@ -115,7 +115,7 @@ def _is_address(text: str) -> bool:
 
 
 def _address(terminal: Terminal, target: str) -> str | None:
-    """An address, ``localhost``, the name of a node (over the management network), or that with ``-hsn0`` after it."""
+    """The address of a target: an address, ``localhost``, a node's name (on the NMN), or NAME-hsn0."""
     if _is_address(target):
         return str(ip_address(target))
     if target == "localhost":
@@ -140,9 +140,9 @@ def _of_node(terminal: Terminal, name: str, link: str) -> str | None:
 def _whole(low: int, high: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not _WHOLE.fullmatch(text):
-            raise _Refused(f"invalid argument: '{text}'", 1)
+            raise _PingError(f"invalid argument: '{text}'", 1)
         if not low <= int(text) <= high:
-            raise _Refused(f"invalid argument: '{text}': out of range: {low} <= value <= {high}", 1)
+            raise _PingError(f"invalid argument: '{text}': out of range: {low} <= value <= {high}", 1)
         return int(text)
 
     return read
@@ -155,17 +155,17 @@ def _seconds(complaint: str) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not 0 <= value <= _LONGEST_WAIT:
-            raise _Refused(f"{complaint}: {text}", 2)
+            raise _PingError(f"{complaint}: {text}", 2)
         return value
 
     return read
 
 
 def _interval(text: str) -> float:
-    """Root could ask for less; a console's ping is told what others are."""
+    """The interval; as for users, not root, 0.2 s is the minimum."""
     value = _seconds("bad timing interval")(text)
     if value < SHORTEST:
-        raise _Refused("cannot flood; minimal interval allowed for user is 200ms", 2)
+        raise _PingError("cannot flood; minimal interval allowed for user is 200ms", 2)
     return value
 
 

@@ -35,33 +35,33 @@ def systemctl(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     if verb == "is-system-running":
         return Outcome(f"{_overall(states)}\n", 1 if _failed(states) else 0)
     if verb in ("status", "is-active", "is-failed", "is-enabled"):
-        return _asked(terminal, verb, words[1:], states)
+        return _query_unit(terminal, verb, words[1:], states)
     if verb in _RESETS:
         return Outcome(power=_RESETS[verb])
     if _CHANGING.fullmatch(verb):
-        asked = " ".join(words)
-        return refuse(f"systemctl: this console shows the node's units and changes none; not done: {asked}", 1)
+        command_line = " ".join(words)
+        return refuse(f"systemctl: this console shows the node's units and changes none; not done: {command_line}", 1)
     return refuse(f"Unknown command verb {verb}.", 1)
 
 
 def _read(argv: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Options, with a value behind ``=`` or in the next word, and everything else."""
+    """Options, with values after ``=`` or in the next word, and operands."""
     options: dict[str, str] = {}
-    others: list[str] = []
+    operands: list[str] = []
     words = iter(argv)
     for word in words:
         name, equals, value = word.partition("=")
         if not word.startswith("-"):
-            others.append(word)
+            operands.append(word)
         elif name in _WITH_VALUE and not equals:
             options[name] = next(words, "")
         else:
             options[name] = value
-    return options, others
+    return options, operands
 
 
 def _units(terminal: Terminal) -> dict[str, str]:
-    """Without links the high-speed network's unit has failed; without GPUs there is no daemon for them."""
+    """State of each unit: slingshot-hsn has failed if no link is up; the NVIDIA daemon exists only with GPUs."""
     states = dict.fromkeys(UNITS, "active")
     if not terminal.node.accelerators[1]:
         del states["nvidia-persistenced.service"]
@@ -80,21 +80,21 @@ def _overall(states: dict[str, str]) -> str:
 
 
 def _list(states: dict[str, str], options: dict[str, str], patterns: Sequence[str]) -> Outcome:
-    wanted = "failed" if "--failed" in options else options.get("--state", "")
+    states_option = "failed" if "--failed" in options else options.get("--state", "")
     kind = options.get("--type", options.get("-t", "service"))
-    shown = {
+    units = {
         unit: state
         for unit, state in states.items()
         if kind == "service"
-        and (not wanted or {state, _sub(state), "loaded"} & set(wanted.split(",")))
+        and (not states_option or {state, _sub(state), "loaded"} & set(states_option.split(",")))
         and (not patterns or any(fnmatchcase(unit, _full(pattern)) for pattern in patterns))
     }
     rows = [
         f"{'●' if state == 'failed' else ' '} {unit:<30} loaded {state:<8} {_sub(state):<8} {UNITS[unit]}"
-        for unit, state in shown.items()
+        for unit, state in units.items()
     ]
     head = ["  UNIT" + " " * 27 + "LOAD   ACTIVE   SUB      DESCRIPTION", *rows, ""]
-    return Outcome("\n".join(head) + f"\n{len(shown)} loaded units listed.\n")
+    return Outcome("\n".join(head) + f"\n{len(units)} loaded units listed.\n")
 
 
 def _sub(state: str) -> str:
@@ -105,7 +105,7 @@ def _full(name: str) -> str:
     return name if "." in name or "*" in name else f"{name}.service"
 
 
-def _asked(terminal: Terminal, verb: str, names: Sequence[str], states: dict[str, str]) -> Outcome:
+def _query_unit(terminal: Terminal, verb: str, names: Sequence[str], states: dict[str, str]) -> Outcome:
     if not names:
         return _status(terminal, states) if verb == "status" else refuse("Too few arguments.", 1)
     unit = _full(names[0])
@@ -127,7 +127,7 @@ def _status_of(unit: str, state: str) -> Outcome:
 
 
 def _status(terminal: Terminal, states: dict[str, str]) -> Outcome:
-    """Of the whole system."""
+    """Status of the whole system."""
     since = datetime.fromtimestamp(terminal.booted, UTC).strftime("%a %Y-%m-%d %H:%M:%S UTC")
     pairs = {
         "State": _overall(states),
@@ -141,11 +141,11 @@ def _status(terminal: Terminal, states: dict[str, str]) -> Outcome:
 
 
 def _ago(seconds: float) -> str:
-    """The largest unit, and below a day the next as well."""
-    left = max(int(seconds), 0)
-    name, size = next((span for span in _SPANS if left >= span[1]), _SPANS[-1])
-    count, rest = divmod(left, size)
+    """An age in its largest unit, and below a day also in the next one."""
+    remaining = max(int(seconds), 0)
+    name, size = next((span for span in _SPANS if remaining >= span[1]), _SPANS[-1])
+    count, remainder = divmod(remaining, size)
     if name == "day":
         return f"{count} day{'s' if count > 1 else ''} ago"
-    smaller = {"h": f" {rest // 60}min", "min": f" {rest}s"}.get(name, "")
+    smaller = {"h": f" {remainder // 60}min", "min": f" {remainder}s"}.get(name, "")
     return f"{count}{name}{smaller} ago"

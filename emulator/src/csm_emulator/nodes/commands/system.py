@@ -31,13 +31,13 @@ def hostname(terminal: Terminal, argv: Sequence[str]) -> Outcome:
 def uname(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     node = terminal.node
     parts = {"s": "Linux", "n": node.hostname, "r": node.kernel, "m": node.arch}
-    asked = "".join(word[1:] for word in argv if word.startswith("-")) or "s"
-    if "a" in asked:
+    letters = "".join(word[1:] for word in argv if word.startswith("-")) or "s"
+    if "a" in letters:
         return Outcome(f"Linux {node.hostname} {node.kernel} #1 SMP PREEMPT {node.arch} {node.arch} GNU/Linux\n")
-    unknown = [letter for letter in asked if letter not in parts]
+    unknown = [letter for letter in letters if letter not in parts]
     if unknown:
         return refuse(f"uname: invalid option -- '{unknown[0]}'", 1)
-    return Outcome(" ".join(value for letter, value in parts.items() if letter in asked) + "\n")
+    return Outcome(" ".join(value for letter, value in parts.items() if letter in letters) + "\n")
 
 
 def whoami(terminal: Terminal, _: Sequence[str]) -> Outcome:
@@ -58,7 +58,7 @@ def date(terminal: Terminal, argv: Sequence[str]) -> Outcome:
 
 
 def uptime(terminal: Terminal, argv: Sequence[str]) -> Outcome:
-    """``-s`` since when, ``-p`` in words; without either the line that everybody knows."""
+    """``-s`` prints the moment of the boot, ``-p`` the duration in words; without options, the usual line."""
     minutes = max(int(terminal.now - terminal.booted), 0) // 60
     if list(argv) in (["-s"], ["--since"]):
         return Outcome(datetime.fromtimestamp(terminal.booted, UTC).strftime("%Y-%m-%d %H:%M:%S\n"))
@@ -78,7 +78,7 @@ def _counted(number: int, name: str) -> str:
 
 
 def files(terminal: Terminal) -> Files:
-    """What can be read on a node; nothing can be written there."""
+    """The read-only files of a node."""
     node, up = terminal.node, terminal.now - terminal.booted
     fixed = {
         "/proc/cmdline": f"{node.parameters}\n",
@@ -93,7 +93,7 @@ def files(terminal: Terminal) -> Files:
 
 
 def _hosts(terminal: Terminal) -> str:
-    """The node itself; the names of others come from DNS."""
+    """/etc/hosts with the node itself; other nodes are in DNS."""
     node = terminal.node
     names = " ".join(dict.fromkeys((node.hostname, node.xname)))
     own = [link.address for link in node.interfaces if link.name.startswith("nmn") and link.address]

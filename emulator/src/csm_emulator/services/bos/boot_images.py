@@ -9,7 +9,7 @@ from urllib.parse import urlparse
 
 from csm_emulator.records import Record
 from csm_emulator.services.bos.failures import Failure, failure_of, s3_failure
-from csm_emulator.transport.s3_client import S3, S3Unavailable
+from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 
 _KIND = "application/vnd.cray.image."
 KERNEL, INITRD = f"{_KIND}kernel", f"{_KIND}initrd"
@@ -40,7 +40,7 @@ def image_id(url: str) -> str | None:
 
 
 class Images:
-    def __init__(self, s3: S3) -> None:
+    def __init__(self, s3: S3Client) -> None:
         self._s3 = s3
 
     def read(self, boot_set: Record) -> BootImage:

@@ -15,7 +15,7 @@ from csm_emulator.services.bos.sessions.status import SessionStatus
 from csm_emulator.services.bos.sessions.table import SessionStore
 from csm_emulator.services.bos.sessions.templates import TemplateStore
 from csm_emulator.services.bos.tenants import Tenants
-from csm_emulator.transport.s3_client import S3
+from csm_emulator.transport.s3_client import S3Client
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +50,5 @@ def open_bos(context: Context) -> Bos:
         TemplateStore(context.tables),
         tenants,
         Neighbours(context.mesh),
-        Images(S3(context.mesh, s3_keys(context.random))),
+        Images(S3Client(context.mesh, s3_keys(context.random))),
     )

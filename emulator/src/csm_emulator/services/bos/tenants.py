@@ -55,10 +55,10 @@ class Tenants:
 
     def members(self, tenant: str) -> set[str]:
         """The tenant's nodes; raises ``Failure``."""
-        return tapms_client.nodes_of(self._read(tenant))
+        return tapms_client.tenant_nodes(self._read(tenant))
 
     def _read(self, tenant: str) -> Json:
-        reply = tapms_client.ask_for(self._mesh, tenant)
+        reply = tapms_client.get_tenant(self._mesh, tenant)
         if reply.status == 404:
             raise InvalidTenant(tenant)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.api import Parameters
 from csm_emulator.services.bss.boot_parameters.records import STATE_CHANGE
@@ -60,7 +60,7 @@ class Service:
     def state_changed(self, call: Call) -> Reply:
         try:
             decode(call.body, STATE_CHANGE)
-        except Undecodable:
+        except DecodeError:
             return Reply(400)
         self._inventory.note_change()
         return Reply(200)

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from csm_emulator.dialects.go_json.reader import NothingSaid, Undecodable, decode_first
-from csm_emulator.dialects.go_json.types import INT, STRING, maybe, slice_of, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, EmptyBody, decode_first
+from csm_emulator.dialects.go_json.types import INT, STRING, pointer_to, slice_of, struct
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Fru, NodeModel, Part
-from csm_emulator.machine.power import Unreachable
-from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
+from csm_emulator.machine.power import ControllerUnreachable
+from csm_emulator.machine.power_caps import NODE_LIMIT, PowerControl, controls_of
 from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.responses import INVALID, CapmcError, go_list
 from csm_emulator.transport.call import Call, Reply, json_reply
 
 _NIDS = struct("capmc.NidlistRequest", {"nids": slice_of(INT)})
-_CONTROL = struct("capmc.PowerCapControl", {"name": STRING, "val": maybe(INT)})
+_CONTROL = struct("capmc.PowerCapControl", {"name": STRING, "val": pointer_to(INT)})
 _NID = struct("capmc.PowerCapNid", {"nid": INT, "controls": slice_of(_CONTROL), "e": INT, "err_msg": STRING})
 _SET = struct("capmc.SetPowerCapRequest", {"nids": slice_of(_NID)})
 BAD_EXCHANGE = 52
@@ -54,7 +54,7 @@ class PowerCap:
             values = [
                 {"name": control.name, "val": self._machine.caps.read(node, control.name)} for control in controls
             ]
-        except Unreachable:
+        except ControllerUnreachable:
             return [{"nid": nid, "e": -1, "err_msg": "Error getting power cap from NID"} for _ in controls]
         return [{"nid": nid, "controls": values}]
 
@@ -89,7 +89,7 @@ class PowerCap:
     def _write_caps(self, nid: int, node: str, watts: dict[str, int]) -> Iterable[Json]:
         try:
             self._machine.caps.write(node, watts, "capmc set_power_cap")
-        except Unreachable:
+        except ControllerUnreachable:
             yield {"nid": nid, "e": -1, "err_msg": "Error setting power cap for NID"}
 
     def _node_error(self, node: Json, controls: Sequence[Json]) -> str:
@@ -110,7 +110,7 @@ class PowerCap:
                     return error
         return "" if names else "No NID supported controls specified"
 
-    def _settable_controls(self, node: str) -> dict[str, Control]:
+    def _settable_controls(self, node: str) -> dict[str, PowerControl]:
         """CAPMC's name → control. CAPMC shows that of HPE's servers under another name (hsmapi.go, nodecap.go), and
         has limits only for HPE's servers with accelerators.
         """
@@ -124,7 +124,7 @@ class PowerCap:
     def capabilities(self, call: Call) -> Reply:
         try:
             nids = decode_first(call.body, _NIDS)["nids"] or []
-        except Undecodable as error:
+        except DecodeError as error:
             raise CapmcError(400, f"Bad Request: JSON: {error}") from error
         nids = list(dict.fromkeys(nids))
         negative = [nid for nid in nids if nid < 0]
@@ -154,9 +154,9 @@ class PowerCap:
 def _read(body: bytes, kind: Any) -> Json:
     try:
         return decode_first(body, kind)
-    except NothingSaid:
+    except EmptyBody:
         raise CapmcError(400, "no request") from None
-    except Undecodable as error:
+    except DecodeError as error:
         raise CapmcError(400, str(error)) from error
 
 
@@ -204,7 +204,7 @@ def _group(part: Part, nids: list[int]) -> Json:
     }
 
 
-def _capability(part: Part, control: Control, limited: bool) -> Json:
+def _capability(part: Part, control: PowerControl, limited: bool) -> Json:
     """The limits of a control; that of HPE's rack servers has no name, or that of a Redfish service."""
     name = control.name
     if part.hardware_class == "River" and name == NODE_LIMIT:

@@ -42,7 +42,7 @@ class PowerOrders:
         self._table = context.tables.open("capmc.orders")
         self._count = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
-        context.scheduler.answer(_POLL, self._poll)
+        context.scheduler.register(_POLL, self._poll)
 
     def start(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
         """Start ``operations`` one after the other, on components that are reserved with these keys."""

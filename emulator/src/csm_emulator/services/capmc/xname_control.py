@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.responses import INVALID, CapmcError, InvalidIds, go_list
 from csm_emulator.services.capmc.transitions import Outcome, PowerOrders
-from csm_emulator.transport.call import Call, Cut, Reply, json_reply
+from csm_emulator.transport.call import Call, ConnectionAborted, Reply, json_reply
 from csm_emulator.transport.routes import Handler
 from csm_emulator.xnames import parse
 
@@ -78,7 +78,7 @@ class XnameControl:
 
         def answer() -> Reply | None:
             if outcome.abandoned:
-                raise Cut
+                raise ConnectionAborted
             result = outcome.answer_now(clock_stopped=self._context.clock.speed == 0)
             return None if result is None else json_reply(_with_ignored(result, ignored, request, command))
 
@@ -154,7 +154,7 @@ class XnameControl:
 def _read_request(body: bytes) -> Json:
     try:
         request = decode_first(body, _REQUEST)
-    except Undecodable as error:
+    except DecodeError as error:
         raise CapmcError(400, f"Bad Request: {error}") from error
     if request["recursive"] and request["prereq"]:
         raise CapmcError(400, "Bad Request: recursive and prereq options are mutually exclusive")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from csm_emulator.dialects.go_json.reader import NothingSaid, Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, EmptyBody, decode_first
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
@@ -108,9 +108,9 @@ class XnameStatus:
 def _read_request(body: bytes) -> Json:
     try:
         return decode_first(body, _REQUEST)
-    except NothingSaid:
+    except EmptyBody:
         raise CapmcError(400, "no request") from None
-    except Undecodable as error:
+    except DecodeError as error:
         raise CapmcError(400, str(error)) from error
 
 

@@ -24,7 +24,7 @@ class Tenants:
         tenant = str(read_parameters(call, parameters.TENANT).get("Cray-Tenant-Name", ""))
         if not tenant:
             return ""
-        reply = tapms_client.ask_for(self._mesh, tenant)
+        reply = tapms_client.get_tenant(self._mesh, tenant)
         if reply.status == 404:
             raise refuse(400, "Invalid tenant", "The provided tenant does not exist")
         if not reply.ok:

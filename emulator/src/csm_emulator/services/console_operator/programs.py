@@ -93,7 +93,7 @@ class ConsolePrograms:
             if start:
                 await asyncio.sleep(BURST / CHARACTERS)
             self._context.terminals.type(node, text[start : start + BURST])
-            self._context.change_signal.beat()
+            self._context.change_signal.notify()
 
     async def _tail(self, asked: Exec, argv: list[str]) -> int:
         try:

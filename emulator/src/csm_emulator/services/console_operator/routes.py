@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from csm_emulator.cluster.pods import Exec, Pod
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.services.console_operator.assignments import (
     CONTAINER,
@@ -108,15 +108,15 @@ class ConsoleOperator:
 
     def _belongs(self, tenant: str, xname: str) -> bool:
         """The real one lets everybody in when TAPMS does not answer, or with nonsense."""
-        reply = tapms_client.ask_for(self._context.mesh, tenant)
-        return not reply.ok or xname in tapms_client.nodes_of(reply.json())
+        reply = tapms_client.get_tenant(self._context.mesh, tenant)
+        return not reply.ok or xname in tapms_client.tenant_nodes(reply.json())
 
     def node_pod(self, call: Call) -> Reply:
         if call.headers.get("content-type") != JSON:
             return _message("Expecting Content-Type: application/json", 400)
         try:
             xname = decode(call.body, _ASKED)["xname"]
-        except Undecodable as error:
+        except DecodeError as error:
             return _message(f"There was an error while decoding the json data: {error}", 400)
         try:
             return json_reply({"podname": self._monitoring.ask_console_data(xname).name})

@@ -11,7 +11,7 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 SWEEP_INTERVAL = 11.0
 PUSH_DELAY = (0.2, 3.0)
@@ -28,7 +28,7 @@ class SwitchSync:
         self._fabric = context.machine.fabric
         self._due = context.tables.open("fabric-manager.due")
         """Port → time at which its switch is to be configured."""
-        context.scheduler.answer(_KIND, self._push)
+        context.scheduler.register(_KIND, self._push)
 
     def schedule(self, ports: Iterable[PortPlace]) -> None:
         """Schedule the configuration of these ports; they get the settings of the documents at that time."""
@@ -53,7 +53,7 @@ class SwitchSync:
         return self._fabric.powered(switch.xname) and power.reachable(switch.controller)
 
     def _next_round(self, switch: SwitchPlace) -> float:
-        start = next_beat(self._context.clock.now(), SWEEP_INTERVAL)
+        start = next_tick(self._context.clock.now(), SWEEP_INTERVAL)
         return start + self._context.random.between(*PUSH_DELAY, _KIND, switch.xname, start)
 
     def _schedule_at(self, moments: Iterable[tuple[str, float]]) -> None:

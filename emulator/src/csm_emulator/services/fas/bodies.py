@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, STRINGS, Kind, maybe, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, STRINGS, GoType, pointer_to, struct
 from csm_emulator.records import Json
 from csm_emulator.services.fas.responses import NIL, Failed, filled, parse_uuid
 
@@ -29,7 +29,7 @@ ACTION = struct(
     {
         "stateComponentFilter": COMPONENTS,
         "inventoryHardwareFilter": HARDWARE,
-        "imageFilter": struct("storage.ImageFilter", {"imageID": maybe(STRING), "overrideImage": BOOL}),
+        "imageFilter": struct("storage.ImageFilter", {"imageID": pointer_to(STRING), "overrideImage": BOOL}),
         "targetFilter": TARGETS,
         "command": COMMAND,
     },
@@ -68,10 +68,10 @@ IMAGE = struct(
 )
 
 
-def read(body: bytes, kind: Kind) -> Json:
+def read(body: bytes, kind: GoType) -> Json:
     try:
         return decode(body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise Failed(400, str(error)) from error
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
-from csm_emulator.machine.power import Refused, Unreachable
+from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
 from csm_emulator.services.fas.devices import Devices, Spot
 
 FLASH = (90.0, 180.0)
@@ -23,7 +23,7 @@ class Firmware:
         self._versions = context.tables.open("fas.firmware")
         self._flashing = context.tables.open("fas.flashing")
         self._staged = context.tables.open("fas.staged")
-        context.scheduler.answer("fas.flashed", self._flashed)
+        context.scheduler.register("fas.flashed", self._flashed)
         context.machine.watch(self._hear)
 
     def reachable(self, bmc: str) -> bool:
@@ -62,7 +62,7 @@ class Firmware:
             self._take(spot.key, version)
 
     def _restart(self, spot: Spot) -> None:
-        with suppress(Refused, Unreachable):
+        with suppress(ResetRefused, ControllerUnreachable):
             self._context.machine.power.reset(spot.bmc, "ForceRestart", "new firmware")
 
     def _hear(self, event: Event) -> None:

@@ -16,7 +16,7 @@ from csm_emulator.services.fas.firmware import Firmware
 from csm_emulator.services.fas.hsm_client import OK
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL, Failed, answer, answering, filled, go_time
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -36,8 +36,8 @@ class Snapshots:
         self._firmware = firmware
         self._planning = planning
         self._table = context.tables.open("fas.snapshots")
-        context.scheduler.answer("fas.snapshot", self._take)
-        context.scheduler.answer("fas.expire", self._expire)
+        context.scheduler.register("fas.snapshot", self._take)
+        context.scheduler.register("fas.expire", self._expire)
 
     def routes(self) -> list[Route]:
         one = "/snapshots/{name}"
@@ -75,7 +75,7 @@ class Snapshots:
         }
         self._context.scheduler.after(GATHER, "fas.snapshot", name, now)
         if expires is not None:
-            self._context.scheduler.at(next_beat(max(expires, now), SWEEP), "fas.expire", name, now)
+            self._context.scheduler.at(next_tick(max(expires, now), SWEEP), "fas.expire", name, now)
         return answer({"name": name}, 201, [("Location", f"../snapshots/{_header(name)}")])
 
     def delete(self, call: Call) -> Reply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, STRING, Struct, struct
 from csm_emulator.records import Json
 
@@ -17,7 +17,7 @@ def wrong_field(body: bytes, fields: Iterable[str]) -> str | None:
     """The first field that is no string; empty when only its letter case differs, None when the body is no object."""
     try:
         document: Json = decode(body, ANYTHING_BY_NAME)
-    except Undecodable:
+    except DecodeError:
         return None
     if document is None:
         return None

@@ -13,7 +13,7 @@ from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.machine.context import Event
 from csm_emulator.services.hbtd.parameters import Params
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 BEAT = 3.0
 """Seconds between two beats of a node (HBTD's API document)."""
@@ -39,7 +39,7 @@ class Heartbeats:
         self._timer = context.tables.open("hbtd.timer")
         self._watched = {name for name, record in self._records.items() if _needs_check(name, record)}
         self._after_gap = False
-        context.scheduler.answer("hbtd.check", self._check)
+        context.scheduler.register("hbtd.check", self._check)
         context.machine.watch(self._on_event)
 
     def beats(self, name: str) -> bool:
@@ -115,7 +115,7 @@ class Heartbeats:
         interval = self._params.number("Interval")
         if "next" in self._timer or interval <= 0:
             return
-        self._timer["next"] = next_beat(self._context.clock.now(), interval)
+        self._timer["next"] = next_tick(self._context.clock.now(), interval)
         self._context.scheduler.at(self._timer["next"], "hbtd.check")
 
     def _check(self) -> None:

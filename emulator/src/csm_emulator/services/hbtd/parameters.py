@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.hms.parameters import RunningParams
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.services.hbtd.decoding import strings, wrong_field
@@ -101,7 +101,7 @@ class Params(RunningParams):
     def patch(self, call: Call) -> Reply:
         try:
             body = decode(call.body, _BODY)
-        except Undecodable:
+        except DecodeError:
             return problem(400, "Invalid Request", _type_error(call.body), INSTANCE)
         values, errors = _validated(body)
         if errors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRINGS, Struct, struct
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.dialects.hms.names import hms_type, normal
@@ -72,7 +72,7 @@ class Hbtd:
     def states(self, call: Call) -> Reply:
         try:
             names = decode(call.body, _STATES)["XNames"]
-        except Undecodable:
+        except DecodeError:
             return problem(400, "Invalid Request", "Error unmarshalling inbound request", "/hmi/v1/hbstates")
         states = [self._heartbeat_state(name) for name in names or ()]
         return marshalled({"HBStates": states or None})
@@ -97,7 +97,7 @@ class Hbtd:
 def _decoded_body(body: bytes, kind: Struct) -> Json | Reply:
     try:
         body_fields = decode(body, kind)
-    except Undecodable:
+    except DecodeError:
         field = wrong_field(body, kind.fields)
         return _invalid(f"Invalid data type in {field} field" if field else "Invalid JSON data type")
     missing = next((name for name in kind.fields if not body_fields[name]), None)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_to, struct
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.records import Json
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
-from csm_emulator.state.clock import next_beat, rfc3339
+from csm_emulator.state.clock import next_tick, rfc3339
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 
@@ -27,7 +27,7 @@ _SCN = struct(
     "main.Scn",
     {
         "Components": STRINGS,
-        "Enabled": maybe(BOOL),
+        "Enabled": pointer_to(BOOL),
         **dict.fromkeys(("Flag", "Role", "SubRole", "SoftwareStatus", "State", "Timestamp"), STRING),
     },
 )
@@ -43,8 +43,8 @@ class Fanout:
         self._batch = context.tables.open("hmnfd.batch")
         self._pruned = context.tables.open("hmnfd.pruned")
         self._timers = context.tables.open("hmnfd.timers")
-        context.scheduler.answer("hmnfd.flush", self._flush_in_time)
-        context.scheduler.answer("hmnfd.prune", self._prune_in_time)
+        context.scheduler.register("hmnfd.flush", self._flush_in_time)
+        context.scheduler.register("hmnfd.prune", self._prune_in_time)
 
     @property
     def waiting_to_be_pruned(self) -> int:
@@ -53,7 +53,7 @@ class Fanout:
     def receive(self, call: Call) -> Reply:
         try:
             scn = decode(call.body, _SCN)
-        except Undecodable:
+        except DecodeError:
             return problem(500, "Internal Server Error", "Error unmarshalling SCN JSON", "/scn")
         batch = self._batch.get("batch")
         if batch is None or not batch["scn"]["Components"]:
@@ -96,7 +96,7 @@ class Fanout:
     def _start_timer(self, timer: str, every: int) -> None:
         if timer in self._timers:
             return
-        self._timers[timer] = next_beat(self._context.clock.now(), every)
+        self._timers[timer] = next_tick(self._context.clock.now(), every)
         self._context.scheduler.at(self._timers[timer], f"hmnfd.{timer}")
 
     def _flush_in_time(self) -> None:

@@ -25,7 +25,7 @@ class HsmSubscription:
         self._context = context
         self._params = params
         self._table = context.tables.open("hmnfd.hsm")
-        context.scheduler.answer("hmnfd.subscribe", self._subscribe)
+        context.scheduler.register("hmnfd.subscribe", self._subscribe)
         if context.machine.topology.parts and "begun" not in self._table:
             # A machine without hardware has empty databases, without any subscription.
             self._table["begun"] = True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, INT, STRING, maybe, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, INT, STRING, pointer_to, struct
 from csm_emulator.dialects.hms.parameters import RunningParams
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.records import Json
@@ -27,7 +27,7 @@ DEFAULTS: dict[str, int | str] = {
     "Use_telemetry": 1,
 }
 _BODY = struct(
-    "main.opParams", {name: maybe(INT if isinstance(value, int) else STRING) for name, value in DEFAULTS.items()}
+    "main.opParams", {name: pointer_to(INT if isinstance(value, int) else STRING) for name, value in DEFAULTS.items()}
 )
 _UNCHANGEABLE = ("Port", "Scn_in_url")
 _ABSENT_VALUES = (None, -1, "xxx")
@@ -43,7 +43,7 @@ class Params(RunningParams):
     def patch(self, call: Call) -> Reply:
         try:
             fields = decode(call.body, _BODY)
-        except Undecodable:
+        except DecodeError:
             return problem(400, "Invalid Request", _type_errors(call.body), "/params")
         changes = {name: value for name, value in fields.items() if value not in _ABSENT_VALUES}
         errors = [
@@ -68,7 +68,7 @@ def lower_case_fields(body: bytes) -> dict[str, Json]:
 def _type_errors(body: bytes) -> str:
     try:
         fields = lower_case_fields(body)
-    except Undecodable as error:
+    except DecodeError as error:
         return str(error)
     return "".join(
         f"Invalid data type in {name} field. " for name in DEFAULTS if _has_wrong_type(name, fields.get(name.lower()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import Struct
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.records import Json
@@ -17,14 +17,14 @@ def read_subscription(body: bytes, instance: str) -> Json | Reply:
     """The subscription or an error reply. HMNFD converts the whole body to lower case first, URLs too."""
     try:
         return decode(lower_case(body), BODY)
-    except Undecodable:
+    except DecodeError:
         return type_error(body, BODY, instance)
 
 
 def type_error(body: bytes, kind: Struct, instance: str) -> Reply:
     try:
         fields = lower_case_fields(body)
-    except Undecodable:
+    except DecodeError:
         return invalid("Error unmarshalling JSON payload", instance)
     return invalid("".join(_field_error(name, fields.get(name.lower())) for name in kind.fields), instance)
 

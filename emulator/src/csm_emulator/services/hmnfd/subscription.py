@@ -5,7 +5,7 @@ Its value has the URL and the components. HMNFD matches a state change by search
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_to, struct
 from csm_emulator.records import Json
 
 BODY = struct(
@@ -15,7 +15,7 @@ BODY = struct(
         "Subscriber": STRING,
         "SubscriberComponent": STRING,
         "SubscriberAgent": STRING,
-        "Enabled": maybe(BOOL),
+        "Enabled": pointer_to(BOOL),
         "Roles": STRINGS,
         "SubRoles": STRINGS,
         "SoftwareStatus": STRINGS,

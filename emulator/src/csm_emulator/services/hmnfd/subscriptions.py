@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, verified
 from csm_emulator.dialects.hms.responses import marshalled, problem
@@ -118,7 +118,7 @@ class Subscriptions:
     def unsubscribe(self, call: Call) -> Reply:
         try:
             request = decode(call.body, _DELETE)
-        except Undecodable:
+        except DecodeError:
             return requests.type_error(call.body, _DELETE, V1_INSTANCE)
         errors = [
             invalid(f"Missing {name} field in request", V1_INSTANCE) for name in _DELETE.fields if not request[name]

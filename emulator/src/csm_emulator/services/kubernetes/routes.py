@@ -52,7 +52,13 @@ def create_service(context: Context) -> EmulatedService:
     server = ApiServer(context)
     routes = [Route(method, path, server.answer) for method in METHODS for path in ("/", "/{path...}")]
     return EmulatedService(
-        "kubernetes", (), routes, server.answer, body_limit=BODY, outside=True, too_large=too_large(BODY).reply()
+        "kubernetes",
+        (),
+        routes,
+        server.answer,
+        body_limit=BODY,
+        has_own_listener=True,
+        too_large=too_large(BODY).reply(),
     )
 
 

@@ -10,7 +10,7 @@ from csm_emulator.errors import Unavailable
 from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Cut
+from csm_emulator.transport.call import ConnectionAborted
 
 PIECE_SIZE = 1 << 20
 CHUNK_SIZE = 4 << 20
@@ -88,5 +88,5 @@ class BlobStore:
             return self._seed(name.removeprefix(SEED))[start:end]
         data = self._blobs.part(name, start, end)
         if data is None:
-            raise Cut
+            raise ConnectionAborted
         return data

@@ -34,7 +34,9 @@ _FRAMES = 4 << 20
 def create_service(context: Context) -> EmulatedService:
     service = Service(context)
     routes = [Route(method, "/{rest...}", service.answer) for method in METHODS]
-    return EmulatedService("s3", (), routes, service.answer, service.wrong_method, LARGEST_PART + _FRAMES, outside=True)
+    return EmulatedService(
+        "s3", (), routes, service.answer, service.wrong_method, LARGEST_PART + _FRAMES, has_own_listener=True
+    )
 
 
 class Service:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import marshalled
@@ -44,7 +44,7 @@ class Bios:
         title = "Patch BIOS TPM State"
         try:
             future = decode(call.body, _PATCH)["Future"]
-        except Undecodable as error:
+        except DecodeError as error:
             raise OperationError(400, "Bad request data", f"ERROR: Problem getting request data: {error}") from error
         if future not in VALUES:
             raise OperationError(400, "Bad request data", f"ERROR: Invalid future value: {future}")

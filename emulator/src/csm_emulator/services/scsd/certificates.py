@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, GoType, struct
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
@@ -182,10 +182,10 @@ def _read_domain_request(body: bytes, word: str) -> tuple[Json, str]:
     return request, _separator(request["Domain"])
 
 
-def _read(body: bytes, kind: Kind, word: str) -> Json:
+def _read(body: bytes, kind: GoType, word: str) -> Json:
     try:
         return decode(body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise OperationError(500, f"Bad {word} data", f"ERROR: Problem getting {word} data: {error}") from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRINGS, struct
 from csm_emulator.dialects.hms.names import normal
 from csm_emulator.dialects.hms.responses import marshalled
@@ -60,7 +60,7 @@ class Configuration:
     def dump(self, call: Call) -> Reply:
         try:
             request = decode(call.body, _DUMP)
-        except Undecodable as error:
+        except DecodeError as error:
             detail = f"ERROR: Problem unmarshalling request body: {error}\n"
             raise OperationError(500, "Unmarshal error", detail) from error
         if not request["Targets"]:
@@ -76,7 +76,7 @@ class Configuration:
     def load(self, call: Call) -> Reply:
         try:
             request = decode(call.body, _LOAD)
-        except Undecodable as error:
+        except DecodeError as error:
             detail = f"ERROR: problem unmarshalling request body: {error}\n"
             raise OperationError(500, "Request data unmarshall error", detail) from error
         targets = self._targets(request["Targets"] or (), request["Force"], "Indeterminate target state")
@@ -115,7 +115,7 @@ class Configuration:
     def set_one(self, call: Call) -> Reply:
         try:
             request = decode(call.body, _ONE)
-        except Undecodable as error:
+        except DecodeError as error:
             detail = f"ERROR: Problem unmarshalling NWP data: {error}\n"
             raise OperationError(400, "NWP unmarshal error", detail) from error
         targets = self._targets([normal(call.args["xname"])], request["Force"], "Indeterminate target state")

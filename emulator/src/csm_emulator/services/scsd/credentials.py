@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, slice_of, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, GoType, slice_of, struct
 from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
@@ -154,10 +154,10 @@ class Credentials:
         }
 
 
-def _read(body: bytes, kind: Kind, titles: _Titles) -> Json:
+def _read(body: bytes, kind: GoType, titles: _Titles) -> Json:
     try:
         return decode(body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise OperationError(*titles.unread, f"ERROR: Problem unmarshalling request: {error}") from error
 
 

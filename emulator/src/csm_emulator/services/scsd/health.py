@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, maybe, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, pointer_to, struct
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
 from csm_emulator.services.scsd.problems import OperationError, with_error_replies
@@ -25,7 +25,7 @@ DEFAULTS: Json = {
     "VaultEnable": True,
 }
 _KINDS = {str: STRING, bool: BOOL, int: INT}
-_BODY = struct("main.opParams", {name: maybe(_KINDS[type(value)]) for name, value in DEFAULTS.items()})
+_BODY = struct("main.opParams", {name: pointer_to(_KINDS[type(value)]) for name, value in DEFAULTS.items()})
 
 
 class Service:
@@ -61,7 +61,7 @@ class Service:
         """Change parameters; fields that cannot be changed are ignored."""
         try:
             request = decode(call.body, _BODY)
-        except Undecodable as error:
+        except DecodeError as error:
             detail = f"ERROR: Problem unmarshalling request body: {error}"
             raise OperationError(500, "Request data unmarshal error", detail) from error
         if request["LogLevel"] not in (None, "xxx"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, MutableMapping, Sequence
 
-from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, STRINGS, pointer_to, struct
 from csm_emulator.records import Json
 from csm_emulator.services.scsd.problems import OperationError
 from csm_emulator.services.scsd.redfish import without_port
@@ -18,8 +18,8 @@ _SYSLOG = struct(
 PARAMS = struct(
     "main.cfgParams",
     {
-        "NTPServerInfo": maybe(_NTP),
-        "SyslogServerInfo": maybe(_SYSLOG),
+        "NTPServerInfo": pointer_to(_NTP),
+        "SyslogServerInfo": pointer_to(_SYSLOG),
         "SSHKey": STRING,
         "SSHConsoleKey": STRING,
         "BootOrder": STRING,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
@@ -105,7 +105,7 @@ class Networks:
     def post(self, call: Call) -> Reply:
         try:
             network = decode(call.body, NETWORK)
-        except Undecodable:
+        except DecodeError:
             return problem(call, 400, "Failed to unmarshal body")
         if error := network_error(network):
             return problem(call, 400, error)
@@ -131,7 +131,7 @@ class Networks:
     def put(self, call: Call) -> Reply:
         try:
             network = decode(call.body, NETWORK)
-        except Undecodable:
+        except DecodeError:
             return problem(call, 400, "Failed to unmarshal body")
         network["Name"] = call.args["network"]
         if error := network_error(network):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from email.parser import BytesParser
 from email.policy import HTTP
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct, table_of
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, map_of, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
@@ -31,7 +31,7 @@ _HARDWARE = struct(
         "VaultData": ANY,
     },
 )
-_STATE = struct("sls_common.SLSState", {"Hardware": table_of(_HARDWARE), "Networks": table_of(NETWORK)})
+_STATE = struct("sls_common.SLSState", {"Hardware": map_of(_HARDWARE), "Networks": map_of(NETWORK)})
 
 
 class State:
@@ -55,7 +55,7 @@ class State:
             return problem(call, 400, "Unable to parse SLS dump form file")
         try:
             state = decode(dump, _STATE)
-        except Undecodable:
+        except DecodeError:
             return problem(call, 400, "Unable to unmarshal config file")
         hardware = list((state["Hardware"] or {}).values())
         networks = list((state["Networks"] or {}).values())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import Kind
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import GoType
 from csm_emulator.records import Json
 from csm_emulator.services.smd.responses import problem, undecodable_body
 from csm_emulator.transport.call import Call, Reply
@@ -38,13 +38,13 @@ def with_error_replies(handler: Handler) -> Handler:
             return handler(call)
         except RequestRejected as rejection:
             return rejection.reply
-        except Undecodable as error:
+        except DecodeError as error:
             return undecodable_body(error)
 
     return handle
 
 
-def with_body(kind: Kind, handler: Callable[[Call, Json], Reply]) -> Handler:
+def with_body(kind: GoType, handler: Callable[[Call, Json], Reply]) -> Handler:
     """A handler of a call and its decoded body, as a handler of a call."""
     return with_error_replies(lambda call: handler(call, decode(call.body, kind)))
 

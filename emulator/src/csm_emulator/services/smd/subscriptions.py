@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, maybe, struct
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, GoType, pointer_to, struct
 from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import ROLE, STATE, SUB_ROLE, spelled
@@ -19,7 +19,7 @@ from csm_emulator.transport.routes import Handler, Route
 
 BASE = "/hsm/v2/Subscriptions/SCN"
 LISTS = ("Roles", "SubRoles", "SoftwareStatus", "States")
-TRIGGERS: Mapping[str, Kind] = {"Enabled": maybe(BOOL), **dict.fromkeys(LISTS, STRINGS)}
+TRIGGERS: Mapping[str, GoType] = {"Enabled": pointer_to(BOOL), **dict.fromkeys(LISTS, STRINGS)}
 NEW = struct("sm.SCNPostSubscription", {"Subscriber": STRING, **TRIGGERS, "Url": STRING})
 PATCH = struct("sm.SCNPatchSubscription", {"Op": STRING, **TRIGGERS})
 FIELDS = ("Subscriber", *TRIGGERS, "Url")

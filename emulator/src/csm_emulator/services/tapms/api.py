@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.dialects.go_json.types import STRINGS
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json
@@ -58,7 +58,7 @@ class Views:
             return _failure(failed)
         try:
             xnames = frozenset(decode_first(call.body, STRINGS) or ())
-        except Undecodable as error:
+        except DecodeError as error:
             # gin has sent the head when the service chooses 500, and Go then guesses the kind of the body.
             return replace(gin({"message": str(error)}, 400), media="text/plain; charset=utf-8")
         found = [written(tenant) for tenant in tenants if _has_any(tenant, xnames)]

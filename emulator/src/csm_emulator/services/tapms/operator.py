@@ -22,8 +22,8 @@ from csm_emulator.services.tapms.tenant import (
     status_of,
 )
 from csm_emulator.services.tapms.vault_client import Vault
-from csm_emulator.state.scheduler import NotYet
-from csm_emulator.transport.external_servers import Unheard
+from csm_emulator.state.scheduler import ActionNotReady
+from csm_emulator.transport.external_servers import AnswerPending
 
 FINALIZER = "tapms.hpe.com/finalizer"
 STEP = "tapms.reconcile"
@@ -42,7 +42,7 @@ class Reconciling:
         self._hsm = hsm
         self._keycloak = keycloak
         self._vault = vault
-        context.scheduler.answer(STEP, self._step)
+        context.scheduler.register(STEP, self._step)
 
     def admitted(self, name: str) -> None:
         """Something about a tenant is about to change."""
@@ -54,13 +54,13 @@ class Reconciling:
             return
         try:
             self._do(name, step)
-        except Unheard as unheard:
-            self._context.outside.find_out(unheard.question)
-            raise NotYet from unheard
+        except AnswerPending as unheard:
+            self._context.external_servers.fetch(unheard.question)
+            raise ActionNotReady from unheard
         except Failed as failed:
             self._context.log.add("tapms-retry", name, str(failed), step=step)
             self._context.scheduler.after(min(_REQUEUE * 2 ** min(tries, 10), _LONGEST), STEP, name, step, tries + 1)
-        self._context.outside.forget()
+        self._context.external_servers.clear()
 
     def _do(self, name: str, step: str) -> None:
         """Whatever was to be done, the tenant may be another by now."""

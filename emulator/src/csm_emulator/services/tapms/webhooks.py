@@ -14,7 +14,7 @@ from csm_emulator.records import Json
 from csm_emulator.services.tapms.kubernetes_client import ClusterApi, Failed, Tenant
 from csm_emulator.services.tapms.tenant import spec_of, written_spec
 from csm_emulator.transport.call import Reply
-from csm_emulator.transport.external_servers import Question, Unreachable, target
+from csm_emulator.transport.external_servers import ExternalRequest, ExternalServerUnreachable, target
 
 EVENTS = ("CREATE", "UPDATE", "DELETE")
 _SERVICE = re.compile(r"cray-([a-z0-9-]+?)(?:\.services(?:\.svc(?:\.cluster\.local)?)?)?")
@@ -28,7 +28,7 @@ class Hooks:
         self._api = api
 
     def call(self, tenant: Tenant, event: str) -> None:
-        """The tenant's own, then those for all. Raises ``Failed`` when one does not agree, and ``Unheard``."""
+        """The tenant's own, then those for all. Raises ``Failed`` when one does not agree, and ``AnswerPending``."""
         for hook in (*(spec_of(tenant).get("tenanthooks") or ()), *self._api.hooks()):
             self._call(hook, tenant, event)
 
@@ -45,7 +45,7 @@ class Hooks:
         headers = {"content-type": _FORM, "block": "true" if blocks else "false"}
         try:
             reply = self._ask(url, place, json.dumps(body).encode(), headers)
-        except Unreachable as unreachable:
+        except ExternalServerUnreachable as unreachable:
             if blocks:
                 raise Failed(f'Post "{url}": {unreachable}') from unreachable
             return
@@ -58,7 +58,7 @@ class Hooks:
     def _ask(self, url: str, place: SplitResult, body: bytes, headers: dict[str, str]) -> Reply:
         service = _SERVICE.fullmatch(place.hostname or "")
         if service is None:
-            return self._context.outside.consult(Question(url, body, tuple(headers.items())))
+            return self._context.external_servers.answer_to(ExternalRequest(url, body, tuple(headers.items())))
         return self._context.mesh.ask(service[1], "POST", target(place), body, headers=headers)
 
 

@@ -54,7 +54,7 @@ def create_service(context: Context) -> EmulatedService:
     routes = [*system.open_routes(), *logins.routes(), *(route.through(guard.over) for route in guarded)]
     answering = [route.through(_answering) for route in routes]
     return EmulatedService(
-        "vault", [], answering, not_found=_not_found, wrong_method=_wrong_method, body_limit=BODY, outside=True
+        "vault", [], answering, not_found=_not_found, wrong_method=_wrong_method, body_limit=BODY, has_own_listener=True
     )
 
 

@@ -49,8 +49,8 @@ class Repositories:
         self._unsaved_refs: dict[int, dict[str, str]] = {}
         """Refs that are not stored yet. A ref is stored together with its commits, never without them."""
         self._ended = False
-        context.before_keep.append(self.save)
-        context.at_end.append(self._on_stop)
+        context.before_save.append(self.save)
+        context.on_close.append(self._on_stop)
 
     def __iter__(self) -> Iterator[Repository]:
         return (Repository(**record) for record in self._records.values())
@@ -90,7 +90,7 @@ class Repositories:
         if repository.id in self._unsaved_refs:
             return dict(sorted(self._unsaved_refs[repository.id].items()))
         stored_refs = self._refs.get(str(repository.id))
-        refs = seed_repositories.furnished(repository.name).refs if stored_refs is None else stored_refs["refs"]
+        refs = seed_repositories.seed_repository(repository.name).refs if stored_refs is None else stored_refs["refs"]
         return dict(sorted(refs.items()))
 
     def path(self, repository: Repository) -> Path:
@@ -161,7 +161,7 @@ class Repositories:
         self._git.make(path)
         stored_refs = self._refs.get(str(repository.id))
         if stored_refs is None:
-            _write_loose(path, seed_repositories.furnished(repository.name).objects)
+            _write_loose(path, seed_repositories.seed_repository(repository.name).objects)
         elif stored_refs["bundle"]:
             file = path / "bundle"
             file.write_bytes(self._context.blobs.get(stored_refs["bundle"]) or b"")
@@ -183,7 +183,7 @@ def _seed() -> dict[str, Json]:
     """The repositories of the first day; cf-gitea-import protects the branches that it imported."""
     seed = {}
     for number, name in enumerate(seed_repositories.names(), 1):
-        content = seed_repositories.furnished(name)
+        content = seed_repositories.seed_repository(name)
         rules = {branch: {"enable_push": False, "created": seed_repositories.FIRST_DAY} for branch in content.protected}
         repository = Repository(
             id=number,

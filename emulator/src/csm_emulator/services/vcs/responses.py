@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import Struct
 from csm_emulator.records import Json
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -41,7 +41,7 @@ def read_body(call: Call, kind: Struct, required: str = "") -> Json:
     """Parse the body; raises ``ApiError`` with the message of Gitea's binding for a wrong one."""
     try:
         fields = decode(call.body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise ApiError(422, f"[]: {error}") from error
     for name in required.split():
         if not fields[name]:

@@ -13,7 +13,7 @@ from csm_emulator.cluster.service_workloads import bos_operator
 from csm_emulator.services.bos.components.table import NoSuchComponent
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 log = logging.getLogger("csm_emulator.bos")
 SHORTEST_INTERVAL = 1.0
@@ -41,7 +41,7 @@ class OperatorSchedule:
         self._offsets = {operator.name: index / len(operators) for index, operator in enumerate(operators)}
         self._next_runs = bos.context.tables.open("bos.rhythm")
         """The time of each operator's next run."""
-        bos.context.scheduler.answer("bos.look", self._run_operator)
+        bos.context.scheduler.register("bos.look", self._run_operator)
 
     def schedule_new_work(self) -> None:
         """After a change: schedule every operator that has work and is not scheduled yet."""
@@ -66,7 +66,7 @@ class OperatorSchedule:
     def _next_run_after(self, name: str, operator: Operator, moment: float) -> float:
         interval = max(float(self._bos.options.number(operator.frequency)), SHORTEST_INTERVAL)
         offset = interval * self._offsets[name]
-        return next_beat(moment, interval, offset)
+        return next_tick(moment, interval, offset)
 
     def _run_operator(self, name: str, moment: float) -> None:
         if self._next_runs.get(name) != moment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode, decode_first
 from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.records import BOOT_PARAMS, entry_record, image_record
 from csm_emulator.services.bss.inventory import Inventory
@@ -38,7 +38,7 @@ class Parameters:
             return encoded(self.list_all() or None)
         try:
             selection = decode(call.body, BOOT_PARAMS)
-        except Undecodable as error:
+        except DecodeError as error:
             if not queried:
                 body = call.body.decode("utf-8", "replace")
                 return problem(400, f"Failed to interpret request body '{body}': {error}")
@@ -117,7 +117,7 @@ def with_body(handler: Callable[[Json], Reply]) -> Handler:
     def handle(call: Call) -> Reply:
         try:
             parameters = decode_first(call.body, BOOT_PARAMS)
-        except Undecodable as error:
+        except DecodeError as error:
             return problem(400, f"Bad Request: {error}")
         return handler(parameters)
 

@@ -12,16 +12,16 @@ from csm_emulator.dialects.go_json.types import (
     STRING,
     STRINGS,
     empty,
-    maybe,
+    map_of,
+    pointer_to,
     slice_of,
     struct,
-    table_of,
 )
 from csm_emulator.records import Json
 
 _KEYS = ("pub_key_dsa", "pub_key_rsa", "pub_key_ecdsa", "pub_key_ed25519", "instance_id", "hostname", "fqdn")
 PHONE_HOME = struct("bssTypes.PhoneHome", dict.fromkeys(_KEYS, STRING))
-_CLOUD_DATA = table_of(ANY, "bssTypes.CloudDataType")
+_CLOUD_DATA = map_of(ANY, "bssTypes.CloudDataType")
 CLOUD_INIT = struct(
     "bssTypes.CloudInit", {"meta-data": _CLOUD_DATA, "user-data": _CLOUD_DATA, "phone-home": PHONE_HOME}
 )
@@ -41,7 +41,7 @@ STATE_CHANGE = struct(
     "main.Scn",
     {
         "Components": STRINGS,
-        "Enabled": maybe(BOOL),
+        "Enabled": pointer_to(BOOL),
         **dict.fromkeys(("Role", "SubRole", "SoftwareStatus", "State"), STRING),
     },
 )

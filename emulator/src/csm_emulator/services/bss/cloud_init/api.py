@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.records import PHONE_HOME, BootData, entry_record
 from csm_emulator.services.bss.cloud_init.go_yaml import cloud_config
@@ -62,7 +62,7 @@ class CloudInit:
     def phone_home(self, call: Call) -> Reply:
         try:
             posted = decode_first(call.body, PHONE_HOME)
-        except Undecodable:
+        except DecodeError:
             return problem(400, "Bad Request")
         xname = self._inventory.name_at(_source(call))
         if xname is None:

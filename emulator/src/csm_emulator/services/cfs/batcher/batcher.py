@@ -19,7 +19,7 @@ from csm_emulator.services.cfs.batcher.results import BatchResults
 from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.sessions.table import Sessions
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 _ROUND = "cfs.batcher"
 _NAME_PREFIX = "batcher"
@@ -37,7 +37,7 @@ class Batcher:
         self._batches = BatchTable(context.tables)
         self._backoff = Backoff(context.tables, options)
         self._table = context.tables.open("cfs.batcher")
-        context.scheduler.answer(_ROUND, self._round)
+        context.scheduler.register(_ROUND, self._round)
         components.when_ready = self._schedule
         options.watchers.append(self._schedule)
         self._schedule()
@@ -57,7 +57,7 @@ class Batcher:
         waiting = self._components.ready() and not self._options.flag("batcher_disable")
         if "next" in self._table or not (waiting or self._batches):
             return
-        self._table["next"] = next_beat(self._context.clock.now(), self._options.number("batcher_check_interval"))
+        self._table["next"] = next_tick(self._context.clock.now(), self._options.number("batcher_check_interval"))
         self._context.scheduler.at(self._table["next"], _ROUND)
 
     def _round(self) -> None:

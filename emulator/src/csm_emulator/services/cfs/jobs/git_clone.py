@@ -13,7 +13,7 @@ from csm_emulator.services.cfs.jobs.repositories import (
     RepositoryNotFound,
     VcsUnavailable,
 )
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 
 CONTAINER = "git-clone"
 RETRIES, RETRY_DELAY = 60, 10.0
@@ -54,7 +54,7 @@ class GitCloneContainer:
         try:
             self._repositories.open(layer)
         except ReadingPaused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         except (VcsUnavailable, RepositoryNotFound) as error:
             self._retry(
                 run,

@@ -26,7 +26,7 @@ class JobContext:
         self._table = context.tables.open("cfs.runs")
         self._runs_by_pod = {run["pod"]: name for name, run in self._table.items()}
         self._steps: dict[str, Callable[..., None]] = {}
-        context.scheduler.answer(_STEP, self._run_step)
+        context.scheduler.register(_STEP, self._run_step)
 
     def on_step(self, step: str, action: Callable[..., None]) -> None:
         """Register ``action(run, *args)`` as the handler of this step."""
@@ -79,7 +79,7 @@ class JobContext:
         return state is not None and state.state == RUNNING
 
     def say(self, run: Run, container: str, lines: Iterable[str | tuple[float, str]]) -> None:
-        self.context.cluster.say(NAMESPACE, run["pod"], container, lines)
+        self.context.cluster.write_log(NAMESPACE, run["pod"], container, lines)
 
     def finish(self, run: Run, code: int) -> None:
         """End the run after its last container; the proxy container ends too."""

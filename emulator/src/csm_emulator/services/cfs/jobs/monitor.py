@@ -5,7 +5,7 @@ from __future__ import annotations
 from csm_emulator.cluster.service_workloads import CFS_OPERATOR
 from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
 from csm_emulator.services.cfs.timestamps import start_time
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 INTERVAL = 30.0
 _CHECK = "cfs.operator-looks"
@@ -18,7 +18,7 @@ class JobMonitor:
         self._job_context = job_context
         self._open = {run["name"] for run in job_context.all() if run["seen"] != "complete"}
         self._scheduled = bool(self._open)
-        job_context.context.scheduler.answer(_CHECK, self._check)
+        job_context.context.scheduler.register(_CHECK, self._check)
 
     def add(self, run: Run) -> None:
         self._open.add(run["name"])
@@ -26,7 +26,7 @@ class JobMonitor:
 
     def _schedule(self) -> None:
         if not self._scheduled:
-            self._job_context.context.scheduler.at(next_beat(self._job_context.context.clock.now(), INTERVAL), _CHECK)
+            self._job_context.context.scheduler.at(next_tick(self._job_context.context.clock.now(), INTERVAL), _CHECK)
             self._scheduled = True
 
     def _check(self) -> None:

@@ -20,7 +20,7 @@ from csm_emulator.services.cfs.jobs.repositories import RepositoryCache
 from csm_emulator.services.cfs.jobs.teardown import TeardownContainer
 from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.services.cfs.sources.vcs import Vcs
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 EVENT_DELAY = (0.3, 1.5)
 """Shortest and longest seconds until Kafka delivers an event to the operator."""
@@ -48,9 +48,9 @@ class SessionRuns:
         self._ansible = AnsibleContainer(self._job_context, LayerRuns(self._job_context, repositories))
         TeardownContainer(self._job_context, self._ims)
         context.cluster.watch(self._on_pod_event)
-        context.scheduler.answer(_LAUNCH, self._launch)
-        context.scheduler.answer(_DELETE, self._delete)
-        context.scheduler.answer(_ORPHAN, self._remove_orphan)
+        context.scheduler.register(_LAUNCH, self._launch)
+        context.scheduler.register(_DELETE, self._delete)
+        context.scheduler.register(_ORPHAN, self._remove_orphan)
 
     def session_created(self, name: str) -> None:
         """The API has created a session."""
@@ -130,7 +130,7 @@ class SessionRuns:
 
     def _schedule_orphan_deletion(self, run: Run) -> None:
         """Schedule the deletion of IMS jobs whose session is over, which a periodic loop of the operator does."""
-        moment = next_beat(self._context.clock.now(), ORPHAN_INTERVAL) + ORPHAN_INTERVAL
+        moment = next_tick(self._context.clock.now(), ORPHAN_INTERVAL) + ORPHAN_INTERVAL
         for image_job in run["images"].values():
             self._context.scheduler.at(moment, _ORPHAN, image_job["job"])
 

@@ -56,7 +56,7 @@ class TeardownContainer:
         content = json.dumps({"layers": layers, "commands": run["commands"]})
         pod = self._pod(image_job)
         if pod is not None:
-            self._job_context.context.cluster.touch("ims", pod, _SSHD, f"{_FOLDER}/{flag}", content)
+            self._job_context.context.cluster.write_file("ims", pod, _SSHD, f"{_FOLDER}/{flag}", content)
         if code:
             message = "Completed teardown of image customization after failed Ansible run for "
             self._log(run, f"{message}image={image}, job={image_job['job']}")

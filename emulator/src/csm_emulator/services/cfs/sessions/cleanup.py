@@ -12,7 +12,7 @@ from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.sessions.actions import SessionActions
 from csm_emulator.services.cfs.sessions.filters import SessionFilter, start_of
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 _INTERVAL = 300
 _CLEANUP = "cfs.cleanup"
@@ -26,7 +26,7 @@ class Cleanup:
         self._options = options
         self._actions = actions
         self._table = context.tables.open("cfs.cleanup")
-        context.scheduler.answer(_CLEANUP, self._clean_up)
+        context.scheduler.register(_CLEANUP, self._clean_up)
         actions.table.when_complete = self._schedule_for
         options.watchers.append(self._schedule)
 
@@ -55,7 +55,7 @@ class Cleanup:
             start = start_of(self._actions.get(name)["status"]["session"]).replace(tzinfo=UTC).timestamp()
         except UncaughtError:
             return
-        moment = next_beat(max(start + ttl.total_seconds(), self._context.clock.now()), _INTERVAL)
+        moment = next_tick(max(start + ttl.total_seconds(), self._context.clock.now()), _INTERVAL)
         if moment < self._table.get("next", float("inf")):
             self._table["next"] = moment
             self._context.scheduler.at(moment, _CLEANUP)

@@ -46,8 +46,8 @@ class Enforcement:
         """Block → its last enforcement: ranges and addresses of ports."""
         self._busy = context.tables.open("fabric-manager.busy")
         """Block → time when its last task ends."""
-        context.scheduler.answer("fabric-manager.task-starts", self._start)
-        context.scheduler.answer("fabric-manager.task-ends", self._end)
+        context.scheduler.register("fabric-manager.task-starts", self._start)
+        context.scheduler.register("fabric-manager.task-ends", self._end)
 
     def routes(self) -> Sequence[Route]:
         return (Route("GET", f"{TASKS}/{{id}}", self._read),)

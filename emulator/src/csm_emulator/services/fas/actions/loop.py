@@ -7,7 +7,7 @@ from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.operations import Launching
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import ACTION, OPERATION, OVER, after, can
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 EVERY = 5.0
 ROUND = 0.2
@@ -24,12 +24,12 @@ class Control:
         self._touched = set(records.actions)
         """Actions in which something happened that the loop has not seen."""
         records.changed = self._touched.add
-        context.scheduler.answer("fas.loop", self._loop)
+        context.scheduler.register("fas.loop", self._loop)
 
     def wake(self) -> None:
         if "next" not in self._timer:
             now, random = self._context.clock.now(), self._context.random
-            beat = next_beat(now, EVERY, random.between(0.0, EVERY, "fas.loop"))
+            beat = next_tick(now, EVERY, random.between(0.0, EVERY, "fas.loop"))
             # It sleeps for five seconds after each round, and a round takes its time.
             self._timer["next"] = beat + random.between(0.0, ROUND, "fas.round", beat)
             self._context.scheduler.at(self._timer["next"], "fas.loop")

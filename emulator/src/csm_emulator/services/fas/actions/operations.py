@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from csm_emulator.context import Context
-from csm_emulator.machine.power import Refused, Unreachable
+from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
 from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import OPERATION, OVER, after
@@ -53,7 +53,7 @@ class Launching:
             "rebooted": self._rebooted,
             "poll": self._poll,
         }
-        context.scheduler.answer("fas.step", self._step)
+        context.scheduler.register("fas.step", self._step)
 
     def start(self, operation: Json) -> None:
         event, helper = ("start", "launch") if operation["state"] == "configured" else ("restart", "re-launch")
@@ -188,7 +188,7 @@ class Launching:
             self._say(operation, "failed to lock for reset, trying again soon")
             return LOCK_AGAIN, "reboot"
         # A device that will not is written down in the log of FAS, and nowhere else.
-        with suppress(Refused, Unreachable):
+        with suppress(ResetRefused, ControllerUnreachable):
             self._context.machine.power.reset(operation["xname"], image["forceResetType"], "fas")
         self._say(operation, "reboot command issued")
         return max(image["waitTimeAfterRebootSeconds"], self._polling(image)), "rebooted"

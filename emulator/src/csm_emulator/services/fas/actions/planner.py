@@ -66,8 +66,8 @@ class Planning:
         self._firmware = firmware
         self.ready: Callable[[], None] = lambda: None
         """Called when an action can be run."""
-        context.scheduler.answer("fas.plan", self._plan)
-        context.scheduler.answer("fas.restore", self._restore)
+        context.scheduler.register("fas.plan", self._plan)
+        context.scheduler.register("fas.restore", self._restore)
 
     def begin(self, parameters: Json) -> str:
         action = self._records.new_action(parameters)

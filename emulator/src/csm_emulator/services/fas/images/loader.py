@@ -24,7 +24,7 @@ class Loader:
         self._images = images
         self._runs = context.tables.open("fas.loader")
         self._now = context.tables.open("fas.loader.now")
-        context.scheduler.answer("fas.loaded", self._loaded)
+        context.scheduler.register("fas.loaded", self._loaded)
 
     def routes(self) -> list[Route]:
         return [

@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 
 from csm_emulator.records import Json
 from csm_emulator.services.ims.responses import internal_error
-from csm_emulator.transport.s3_client import S3, S3Unavailable
+from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from csm_emulator.transport.sigv4 import encoded_path
 
 DELETED = "deleted"
@@ -27,7 +27,7 @@ class NotDeleted(Exception):
     """The object to restore is not under ``deleted/``."""
 
 
-class S3WithMetadata(S3):
+class S3WithMetadata(S3Client):
     """S3 with object metadata, and with copies that keep content type and metadata."""
 
     def metadata(self, bucket: str, key: str, name: str) -> str | None:

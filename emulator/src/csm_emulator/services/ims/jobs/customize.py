@@ -107,7 +107,7 @@ def shell_exited(pod: JobPod, _: int) -> None:
 
 
 def _read(pod: JobPod, container: str, path: str) -> str | None:
-    return pod.context.cluster.read(NAMESPACE, pod["pod"], container, path)
+    return pod.context.cluster.read_file(NAMESPACE, pod["pod"], container, path)
 
 
 def _command_line(command: object) -> str:

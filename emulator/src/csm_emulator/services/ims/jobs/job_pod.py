@@ -32,14 +32,14 @@ class JobPod:
         self._table[self.job_id] = {**self._table[self.job_id], **facts}
 
     def say(self, container: str, *lines: str) -> None:
-        self.context.cluster.say(NAMESPACE, self["pod"], container, lines)
+        self.context.cluster.write_log(NAMESPACE, self["pod"], container, lines)
 
     def say_spread(self, container: str, seconds: float, lines: Iterable[str]) -> None:
         """Log the lines one after another, spread evenly over the next seconds."""
         texts = list(lines)
         now = self.context.clock.now()
         spaced = [(now + seconds * (index + 1) / (len(texts) + 1), line) for index, line in enumerate(texts)]
-        self.context.cluster.say(NAMESPACE, self["pod"], container, spaced)
+        self.context.cluster.write_log(NAMESPACE, self["pod"], container, spaced)
 
     def begin(self, *containers: str) -> None:
         for container in containers:

@@ -53,8 +53,8 @@ class JobPods:
         self._context = context
         self._s3 = s3
         self._table = context.tables.open("ims.runs")
-        context.scheduler.answer(STEP, self._step)
-        context.faults.answer("image-job-stuck", _check_status)
+        context.scheduler.register(STEP, self._step)
+        context.faults.register("image-job-stuck", _check_status)
         context.cluster.watch(self._on_pod_event)
         context.cluster.volumes.append(self._files)
         context.machine.watch(self._on_machine_event)

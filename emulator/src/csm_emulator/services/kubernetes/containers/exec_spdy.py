@@ -19,7 +19,7 @@ from csm_emulator.services.kubernetes.containers.exec_session import (
 )
 from csm_emulator.services.kubernetes.statuses import bad_request
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.spdy import Came, Opened, Reset, Spdy
+from csm_emulator.transport.spdy import DataReceived, Spdy, StreamOpened, StreamReset
 from csm_emulator.transport.spdy_headers import SpdyError
 from csm_emulator.transport.tunnel import Tunnel
 
@@ -83,16 +83,16 @@ class _Peer:
     async def _read(self) -> bool:
         data = await self._tunnel.read()
         for event in self._spdy.receive(data):
-            if isinstance(event, Opened):
+            if isinstance(event, StreamOpened):
                 self._open(event)
-            elif isinstance(event, Came) and event.stream in self._channels:
+            elif isinstance(event, DataReceived) and event.stream in self._channels:
                 self._received.append((self._channels[event.stream], event.data, event.last))
-            elif isinstance(event, Reset) and event.stream in self._channels:
+            elif isinstance(event, StreamReset) and event.stream in self._channels:
                 self._received.append((self._channels[event.stream], b"", True))
         await self._flush()
         return bool(data)
 
-    def _open(self, event: Opened) -> None:
+    def _open(self, event: StreamOpened) -> None:
         channel = _CHANNELS.get(event.headers.get("streamtype", ""))
         if channel is None or channel in self._streams:
             self._spdy.refuse(event.stream)
@@ -105,23 +105,23 @@ class _Peer:
 
     async def send(self, channel: int, data: bytes) -> None:
         if channel in self._streams:
-            self._spdy.say(self._streams[channel], data)
+            self._spdy.send_data(self._streams[channel], data)
             await self._flush()
 
     async def finish(self, status: Json) -> None:
         """End the streams and send the status; the client closes the connection after it has read everything."""
         for channel in (STDOUT, STDERR):
             if channel in self._streams:
-                self._spdy.say(self._streams[channel], b"", last=True)
+                self._spdy.send_data(self._streams[channel], b"", last=True)
         if self._protocol == PROTOCOLS[0]:
             payload = json.dumps(status).encode()
         else:
             payload = b"" if status["status"] == "Success" else status["message"].encode()
-        self._spdy.say(self._streams[ERROR], payload, last=True)
-        self._spdy.leave()
+        self._spdy.send_data(self._streams[ERROR], payload, last=True)
+        self._spdy.send_goaway()
         await self._flush()
 
     async def _flush(self) -> None:
-        data = self._spdy.take()
+        data = self._spdy.take_output()
         if data:
             await self._tunnel.write(data)

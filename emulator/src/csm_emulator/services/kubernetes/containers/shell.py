@@ -153,13 +153,13 @@ class _ContainerFiles(MutableMapping[str, str]):
         self._at = (execution.pod.namespace, execution.pod.name, execution.container)
 
     def __getitem__(self, path: str) -> str:
-        text = self._cluster.read(*self._at, path)
+        text = self._cluster.read_file(*self._at, path)
         if text is None:
             raise KeyError(path)
         return text
 
     def __setitem__(self, path: str, text: str) -> None:
-        self._cluster.touch(*self._at, path, text)
+        self._cluster.write_file(*self._at, path, text)
 
     def __delitem__(self, path: str) -> None:
         self._cluster.remove_file(*self._at, path)

@@ -29,7 +29,7 @@ class CoreControllers:
         self._deleter = deleter
         self._scheduler = objects.context.scheduler
         objects.listeners.append(self._changed)
-        self._scheduler.answer("kubernetes.empty-namespace", self._empty_namespace)
+        self._scheduler.register("kubernetes.empty-namespace", self._empty_namespace)
 
     def _changed(self, kind: Kind, previous: Json, current: Json) -> None:
         if kind == NAMESPACES:

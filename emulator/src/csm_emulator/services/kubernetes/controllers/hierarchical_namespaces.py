@@ -21,7 +21,7 @@ class HierarchyController:
         self._deleter = deleter
         objects.listeners.append(self._changed)
         deleter.guards.append(self._check_deletion)
-        objects.context.scheduler.answer("kubernetes.make-subnamespace", self._make_subnamespace)
+        objects.context.scheduler.register("kubernetes.make-subnamespace", self._make_subnamespace)
 
     def _changed(self, kind: Kind, previous: Json, current: Json) -> None:
         if kind.place != ANCHORS:

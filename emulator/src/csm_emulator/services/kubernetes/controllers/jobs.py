@@ -40,10 +40,10 @@ class Jobs:
         self._manifests = context.tables.open("kubernetes.made-jobs")
         """Metadata and spec of the Jobs that clients and CronJobs created."""
         self._pods: dict[tuple[str, str], dict[str, Pod]] = {}
-        for pod in (*context.cluster.bereft_jobs(), *context.cluster.pods()):
+        for pod in (*context.cluster.jobs_without_pods(), *context.cluster.pods()):
             self._index_pod(pod)
         context.cluster.watch(self._pod_event)
-        context.scheduler.answer(_ADVANCE_JOB, self._advance)
+        context.scheduler.register(_ADVANCE_JOB, self._advance)
 
     def get(self, namespace: str, name: str) -> Json:
         pods = self._pods.get((namespace, name))
@@ -101,7 +101,7 @@ class Jobs:
             template_meta.get("labels"),
             annotations=template_meta.get("annotations"),
             owner=("Job", name),
-            made=moment,
+            created=moment,
         )
         self._advance(namespace, pod.name, pod.uid)
         return self.get(namespace, name)
@@ -120,7 +120,7 @@ class Jobs:
         for container in pod.containers:
             if container.state == WAITING:
                 cluster.begin(namespace, name, container.name, begins)
-                cluster.say(
+                cluster.write_log(
                     namespace,
                     name,
                     container.name,

@@ -74,7 +74,7 @@ class NodeController:
         self._context = objects.context
         self._names = {place.xname: name_of(place) for place in places(self._context.machine.topology)}
         self._context.machine.watch(self._machine_event)
-        self._context.scheduler.answer("kubernetes.look-at-node", self._update_condition)
+        self._context.scheduler.register("kubernetes.look-at-node", self._update_condition)
 
     def _machine_event(self, event: Event) -> None:
         if event.kind == "beat" and event.xname in self._names:

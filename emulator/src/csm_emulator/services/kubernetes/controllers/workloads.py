@@ -32,7 +32,7 @@ class Workloads:
         self._sets = ReplicaSets(objects)
         self._scheduled: set[tuple[str, str, str]] = set()
         objects.listeners.append(self._changed)
-        self._context.scheduler.answer("kubernetes.reconcile", self._reconcile)
+        self._context.scheduler.register("kubernetes.reconcile", self._reconcile)
 
     def begin(self, *, first_day: bool) -> None:
         """On the first day all pods run already, and no events are recorded for them."""

@@ -35,8 +35,8 @@ class Pods:
         self.stop_listeners: list[Callable[[Pod], None]] = []
         """Called with each pod that begins to terminate."""
         context.cluster.watch(self._pod_event)
-        context.scheduler.answer("kubernetes.pod-stops", self._stop_now)
-        context.scheduler.answer("kubernetes.pod-begins", self._begin_when_due)
+        context.scheduler.register("kubernetes.pod-stops", self._stop_now)
+        context.scheduler.register("kubernetes.pod-begins", self._begin_when_due)
 
     def get(self, namespace: str, name: str) -> Json:
         pod = self._context.cluster.pod(namespace, name)
@@ -55,7 +55,7 @@ class Pods:
             self._mark_deleted(pod, meta)
         labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
         if (labels, annotations) != (pod.labels, pod.annotations):
-            self._context.cluster.relabel(pod.namespace, pod.name, labels, annotations)
+            self._context.cluster.set_labels(pod.namespace, pod.name, labels, annotations)
         return self.get(pod.namespace, pod.name)
 
     def remove(self, namespace: str, name: str) -> Json:
@@ -126,7 +126,7 @@ class Pods:
     def begin_now(self, pod: Pod) -> None:
         for container in pod.containers:
             self._context.cluster.begin(pod.namespace, pod.name, container.name)
-            self._context.cluster.say(
+            self._context.cluster.write_log(
                 pod.namespace, pod.name, container.name, [f"{container.name} started on {pod.name}"]
             )
             if container.init:

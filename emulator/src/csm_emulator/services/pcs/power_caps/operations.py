@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from csm_emulator.machine.power import Unreachable
-from csm_emulator.machine.power_caps import NODE_LIMIT, Caps
+from csm_emulator.machine.power import ControllerUnreachable
+from csm_emulator.machine.power_caps import NODE_LIMIT, PowerCaps
 from csm_emulator.records import Json
 
 IN_PROGRESS, FAILED, SUCCEEDED, UNSUPPORTED = "in-progress", "failed", "succeeded", "un-supported"
@@ -73,7 +73,7 @@ def hindrance(component: Json, known: Capping) -> tuple[str, str]:
     return "", ""
 
 
-def snapshot(component: Json, known: Capping, caps: Caps) -> list[Operation]:
+def snapshot(component: Json, known: Capping, caps: PowerCaps) -> list[Operation]:
     """One for each control that is a resource of its own, otherwise one for all."""
     xname = component["ID"]
     error, status = hindrance(component, known)
@@ -82,10 +82,10 @@ def snapshot(component: Json, known: Capping, caps: Caps) -> list[Operation]:
     return [_read(xname, name, known, caps) for name in known.limits]
 
 
-def _read(xname: str, name: str, known: Capping, caps: Caps) -> Operation:
+def _read(xname: str, name: str, known: Capping, caps: PowerCaps) -> Operation:
     try:
         value = caps.read(xname, name)
-    except Unreachable:
+    except ControllerUnreachable:
         return Operation(status=IN_PROGRESS, component={"xname": xname})
     low, high = known.limits[name]
     high = known.capacity if high is None else high
@@ -95,7 +95,7 @@ def _read(xname: str, name: str, known: Capping, caps: Caps) -> Operation:
     return Operation(status=SUCCEEDED, component={**told, "powerCapLimits": [_shown(name, value, low, high)]})
 
 
-def patch(component: Json, known: Capping, caps: Caps, wanted: Mapping[str, int]) -> list[Operation]:
+def patch(component: Json, known: Capping, caps: PowerCaps, wanted: Mapping[str, int]) -> list[Operation]:
     """One for all controls, and one for each that is none; what is out of range is left out and told."""
     xname = component["ID"]
     operations = [failed(xname, f"Skipping undefined control '{name}'") for name in wanted if name not in known.limits]
@@ -112,7 +112,7 @@ def patch(component: Json, known: Capping, caps: Caps, wanted: Mapping[str, int]
         return [*operations, Operation(status=FAILED, component=told)]
     try:
         caps.write(xname, good, "pcs power-cap")
-    except Unreachable:
+    except ControllerUnreachable:
         return [*operations, Operation(status=IN_PROGRESS, component=told)]
     shown = [_shown(name, value, *known.limits[name]) for name, value in good.items()]
     return [*operations, Operation(status=SUCCEEDED, component={**told, "powerCapLimits": shown})]

@@ -49,9 +49,9 @@ class CapTasks:
         self._store = store
         self._hsm = hsm
         self._table = context.tables.open("pcs.caps")
-        context.scheduler.answer("pcs.caps", self._run)
-        context.scheduler.answer("pcs.caps-end", self._end)
-        context.scheduler.answer("pcs.caps-expire", self._expire)
+        context.scheduler.register("pcs.caps", self._run)
+        context.scheduler.register("pcs.caps-end", self._end)
+        context.scheduler.register("pcs.caps-expire", self._expire)
 
     def create(self, kind: str, wanted: list[list[Any]]) -> str:
         now = self._context.clock.now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.dialects.go_json.types import INT, STRING, maybe, slice_of, struct
+from csm_emulator.dialects.go_json.types import INT, STRING, pointer_to, slice_of, struct
 from csm_emulator.services.pcs.kinds import OPERATIONS
 from csm_emulator.services.pcs.problems import Refusal, read_uuid, written
 from csm_emulator.services.pcs.request_bodies import read
@@ -17,7 +17,7 @@ from csm_emulator.transport.routes import Route
 _LOCATION = struct("model.LocationParameter", {"xname": STRING, "deputyKey": STRING})
 _PARAMETER = struct(
     "model.TransitionParameter",
-    {"operation": STRING, "taskDeadlineMinutes": maybe(INT), "location": slice_of(_LOCATION)},
+    {"operation": STRING, "taskDeadlineMinutes": pointer_to(INT), "location": slice_of(_LOCATION)},
 )
 DEADLINE = 5
 """Minutes."""

@@ -45,7 +45,7 @@ class Records:
         self._locations = context.tables.open("pcs.locations")
         self._numbers = context.tables.open("pcs.numbers")
         self.tasks = Tasks(context.tables.open("pcs.tasks"))
-        context.scheduler.answer("pcs.expires", self._reap)
+        context.scheduler.register("pcs.expires", self._reap)
 
     def number(self, of: str) -> int:
         self._numbers[of] = self._numbers.get(of, 0) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.machine.power import Refused, Unreachable
+from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
 from csm_emulator.services.pcs.kinds import actions_of, redfish_url
 from csm_emulator.services.pcs.power_status.polling import Polling
 from csm_emulator.services.pcs.transitions import sequence as ladder
@@ -87,9 +87,9 @@ class Waves:
             return RETRIES
         try:
             self._machine.power.reset(xname, reset, f"pcs transition {transition}")
-        except Unreachable:
+        except ControllerUnreachable:
             return TIMEOUT
-        except Refused:
+        except ResetRefused:
             # Its check of the answer's status can never be true, so that a refusal counts as taken.
             return 0.0
         return 0.0

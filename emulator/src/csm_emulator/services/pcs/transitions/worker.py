@@ -48,7 +48,7 @@ class Worker:
             "look": self._look,
             "renew": self._renew,
         }
-        context.scheduler.answer("pcs.goes-on", self._goes_on)
+        context.scheduler.register("pcs.goes-on", self._goes_on)
 
     def start(self, transition: Transition) -> None:
         self._next(transition, 0.0, "begin")

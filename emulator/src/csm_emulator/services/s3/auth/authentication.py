@@ -97,7 +97,7 @@ class Authenticator:
             if access != self._own.access:
                 raise S3Error("InvalidAccessKeyId")
             return self._own.secret
-        session = session_keys.opened(self._random, token)
+        session = session_keys.verify_token(self._random, token)
         if session is None or session.keys.access != access:
             raise S3Error("InvalidAccessKeyId")
         if self._wall() >= session.expires:

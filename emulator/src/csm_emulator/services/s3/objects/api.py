@@ -21,7 +21,7 @@ from csm_emulator.services.s3.objects.read import ObjectReader
 from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.xml import MEDIA, XmlError, child_text, document, element, leaf, parse, timestamp
 from csm_emulator.state.clock import Clock
-from csm_emulator.transport.call import Cut, Reply
+from csm_emulator.transport.call import ConnectionAborted, Reply
 
 MOST_DELETED = 1000
 _TO_ITSELF = (
@@ -57,7 +57,7 @@ class Objects:
     def raise_upload_fault(self, bucket: str) -> None:
         """Cut the connection when the fault ``upload-cut`` is set; the data was sent but is not stored."""
         if self._faults.strikes("upload-cut", bucket):
-            raise Cut
+            raise ConnectionAborted
 
     def _copy(self, request: S3Request) -> Reply:
         bucket, key = source_of(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import ANY, STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import encoded, marshalled
@@ -42,7 +42,7 @@ class Hardware:
     def post(self, call: Call) -> Reply:
         try:
             body = decode(call.body, _POST)
-        except Undecodable:
+        except DecodeError:
             return short_problem(400, "error decoding JSON")
         xname, hardware_class = body["Xname"], body["Class"]
         if error := _xname_problem(xname) or _class_problem(hardware_class):
@@ -70,7 +70,7 @@ class Hardware:
             return short_problem(400, "invalid xname")
         try:
             body = decode(call.body, _PUT)
-        except Undecodable:
+        except DecodeError:
             return short_problem(400, "unable to unmarshal JSON payload")
         hardware_class, properties = body["Class"], body["ExtraProperties"]
         if not hardware_class:

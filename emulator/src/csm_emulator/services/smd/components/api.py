@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from csm_emulator.dialects.go_json.reader import decode
-from csm_emulator.dialects.go_json.types import BOOL, NUMBER, STRING, maybe, slice_of, struct
+from csm_emulator.dialects.go_json.types import BOOL, NUMBER, STRING, pointer_to, slice_of, struct
 from csm_emulator.dialects.hms.names import NODES, hms_type, normal, verified
 from csm_emulator.records import Json, Record
 from csm_emulator.services.smd import enums
@@ -28,7 +28,7 @@ COMPONENT = struct(
         "Type": STRING,
         "State": STRING,
         "Flag": STRING,
-        "Enabled": maybe(BOOL),
+        "Enabled": pointer_to(BOOL),
         "SoftwareStatus": STRING,
         "Role": STRING,
         "SubRole": STRING,
@@ -42,7 +42,9 @@ COMPONENT = struct(
     },
 )
 POST = struct(
-    "sm.ComponentsPost", {"Components": slice_of(maybe(COMPONENT)), "force": BOOL}, {"Components": "ComponentArray"}
+    "sm.ComponentsPost",
+    {"Components": slice_of(pointer_to(COMPONENT)), "force": BOOL},
+    {"Components": "ComponentArray"},
 )
 PUT = struct("sm.ComponentPut", {"component": COMPONENT, "force": BOOL})
 _ENUM_FIELDS: Sequence[tuple[str, str, Mapping[str, str]]] = (

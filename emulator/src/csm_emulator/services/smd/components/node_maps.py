@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from csm_emulator.dialects.go_json.reader import decode, mentions
-from csm_emulator.dialects.go_json.types import INT, RAW, STRING, maybe, slice_of, struct
+from csm_emulator.dialects.go_json.types import INT, RAW, STRING, pointer_to, slice_of, struct
 from csm_emulator.dialects.hms import names as hms_names
 from csm_emulator.records import Json
 from csm_emulator.services.smd import enums
@@ -20,7 +20,7 @@ BASE = "/hsm/v2/Defaults/NodeMaps"
 _FIELDS = {"ID": STRING, "NID": INT, "Role": STRING, "SubRole": STRING, "NodeInfo": RAW}
 ONE = struct("sm.NodeMap", _FIELDS)
 POSTED = struct(
-    "main.scanableNodeMap", {**_FIELDS, "NodeMaps": maybe(slice_of(ONE))}, dict.fromkeys(_FIELDS, "NodeMap")
+    "main.scanableNodeMap", {**_FIELDS, "NodeMaps": pointer_to(slice_of(ONE))}, dict.fromkeys(_FIELDS, "NodeMap")
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from csm_emulator.dialects.go_json.reader import decode
-from csm_emulator.dialects.go_json.types import BOOL, INT64, RAW, STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.go_json.types import BOOL, INT64, RAW, STRING, STRINGS, pointer_to, struct
 from csm_emulator.dialects.hms.names import verified
 from csm_emulator.records import Json
 from csm_emulator.services.smd.components import state_changes
@@ -22,11 +22,11 @@ _FIELDS = {
     "ComponentIDs": STRINGS,
     "State": STRING,
     "Flag": STRING,
-    "Enabled": maybe(BOOL),
-    "SoftwareStatus": maybe(STRING),
-    "Role": maybe(STRING),
-    "SubRole": maybe(STRING),
-    "NID": maybe(INT64),
+    "Enabled": pointer_to(BOOL),
+    "SoftwareStatus": pointer_to(STRING),
+    "Role": pointer_to(STRING),
+    "SubRole": pointer_to(STRING),
+    "NID": pointer_to(INT64),
     "Subtype": STRING,
     "NetType": STRING,
     "Arch": STRING,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRINGS, struct
 from csm_emulator.dialects.hms.names import normal
 from csm_emulator.services.smd.database import Hsm
@@ -30,7 +30,7 @@ class Discovery:
     def start(self, call: Call) -> Reply:
         try:
             body = decode(call.body, BODY)
-        except Undecodable:
+        except DecodeError:
             return problem(400, "POST body was not understood")
         endpoints = self._hsm.inventory.endpoints
         for text in body["xnames"] or ():
@@ -58,7 +58,7 @@ class Discovery:
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     discoverer = Discoverer(hsm)
-    hsm.context.scheduler.answer(KIND, discoverer.finish)
+    hsm.context.scheduler.register(KIND, discoverer.finish)
     discovery = Discovery(hsm, discoverer)
     return (
         Route("POST", DISCOVER, discovery.start),

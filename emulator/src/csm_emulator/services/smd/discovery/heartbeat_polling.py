@@ -66,5 +66,5 @@ class HeartbeatPolling:
 
 def begin(hsm: Hsm) -> None:
     polling = HeartbeatPolling(hsm, hsm.context.tables.open("smd.polls"), hsm.context.tables.open("smd.polls.timer"))
-    hsm.context.scheduler.answer(KIND, polling.poll)
+    hsm.context.scheduler.register(KIND, polling.poll)
     hsm.change_listeners.append(polling.on_change)

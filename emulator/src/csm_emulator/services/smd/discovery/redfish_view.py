@@ -9,7 +9,7 @@ from csm_emulator.context import Context
 from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Nic, NodeModel, Part
 from csm_emulator.machine.power import RESETS
-from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
+from csm_emulator.machine.power_caps import NODE_LIMIT, PowerControl, controls_of
 from csm_emulator.records import Json
 from csm_emulator.services.smd.discovery.redfish_paths import ROOT, path, redfish_id, redfish_resource
 
@@ -168,7 +168,7 @@ def _power_capping(part: Part) -> Mapping[str, Json]:
     return _power_control(part.model, controls_of(part)[0])
 
 
-def _control(chassis: str, control: Control) -> Json:
+def _control(chassis: str, control: PowerControl) -> Json:
     """The control as discovery reads it: without a power cap."""
     low, high = control.limits
     identity = control.name.replace(" ", "")
@@ -190,7 +190,7 @@ def _control(chassis: str, control: Control) -> Json:
     }
 
 
-def _power_control(model: NodeModel, control: Control) -> Mapping[str, Json]:
+def _power_control(model: NodeModel, control: PowerControl) -> Mapping[str, Json]:
     low, high = control.limits
     url = f"{ROOT}/Chassis/{_CHASSIS_IN_RACKS.get(model.board.manufacturer, '1')}/Power"
     power_control: dict[str, Json] = {"@odata.id": f"{url}#/PowerControl/0", "MemberId": "0"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from csm_emulator.dialects.go_json.reader import mentions
-from csm_emulator.dialects.go_json.types import BOOL, STRING, Kind, maybe, slice_of, struct, texts
+from csm_emulator.dialects.go_json.types import BOOL, STRING, GoType, pointer_to, slice_of, struct, texts
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.machine.lookup import Lookup
 from csm_emulator.records import Json
@@ -24,15 +24,16 @@ from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/RedfishEndpoints"
 _SWITCHES = ("Enabled", "UseSSDP", "MACRequired", "RediscoverOnUpdate")
-RAW_FIELDS: dict[str, Kind] = {name: maybe(BOOL) if name in _SWITCHES else STRING for name in FIELDS}
+RAW_FIELDS: dict[str, GoType] = {name: pointer_to(BOOL) if name in _SWITCHES else STRING for name in FIELDS}
 RAW = struct("rf.RawRedfishEP", RAW_FIELDS)
 POSTED = struct(
     "main.scanableRedfishEndpoint",
-    {**{name: maybe(kind) for name, kind in RAW_FIELDS.items()}, "RedfishEndpoints": maybe(slice_of(RAW))},
+    {**{name: pointer_to(kind) for name, kind in RAW_FIELDS.items()}, "RedfishEndpoints": pointer_to(slice_of(RAW))},
     embedded=dict.fromkeys(RAW_FIELDS, "RawRedfishEP"),
 )
 PATCH = struct(
-    "sm.RedfishEndpointPatch", {name: kind if name in _SWITCHES else maybe(STRING) for name, kind in RAW_FIELDS.items()}
+    "sm.RedfishEndpointPatch",
+    {name: kind if name in _SWITCHES else pointer_to(STRING) for name, kind in RAW_FIELDS.items()},
 )
 _DEFAULTS = dict.fromkeys(texts(" ".join(name for name in FIELDS if name not in _SWITCHES)), "") | dict.fromkeys(
     _SWITCHES

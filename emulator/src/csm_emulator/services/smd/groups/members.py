@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from csm_emulator.dialects.go_json.types import STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.go_json.types import STRING, STRINGS, pointer_to, struct
 from csm_emulator.dialects.hms import names as hms_names
 from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
@@ -16,7 +16,7 @@ from csm_emulator.transport.call import Reply
 
 MEMBERS = struct("sm.Members", {"ids": STRINGS})
 MEMBER = struct("sm.MemberAddBody", {"id": STRING})
-PATCH_FIELDS = {"description": maybe(STRING), "tags": maybe(STRINGS)}
+PATCH_FIELDS = {"description": pointer_to(STRING), "tags": pointer_to(STRINGS)}
 NO_PARTITION = "NULL"
 """As a partition filter: the components that are in no partition."""
 WIDTH = 255

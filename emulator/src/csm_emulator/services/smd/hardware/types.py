@@ -14,16 +14,16 @@ from csm_emulator.dialects.go_json.types import (
     NUMBER,
     RAW,
     STRING,
-    Kind,
+    GoType,
     Struct,
-    maybe,
+    pointer_to,
     slice_of,
     struct,
     texts,
 )
 
 
-def _numbers(names: str) -> dict[str, Kind]:
+def _numbers(names: str) -> dict[str, GoType]:
     return dict.fromkeys(names.split(), NUMBER)
 
 
@@ -49,7 +49,7 @@ _PROCESSOR_ID = struct(
 _PROCESSOR_OEM = struct(
     "rf.ProcessorOEM",
     {
-        "GBTProcessorOemProperty": maybe(
+        "GBTProcessorOemProperty": pointer_to(
             struct(
                 "rf.GBTProcessorOem",
                 {"Processor Serial Number": STRING},
@@ -67,7 +67,7 @@ _PROCESSOR = struct(
         "ProcessorId": _PROCESSOR_ID,
         "ProcessorType": STRING,
         **_numbers("TotalCores TotalThreads"),
-        "Oem": maybe(_PROCESSOR_OEM),
+        "Oem": pointer_to(_PROCESSOR_OEM),
     },
 )
 _MEMORY_PLACE = struct(
@@ -109,11 +109,11 @@ _NIC = struct("rf.NAFRUInfoRF", texts("Manufacturer Model PartNumber SKU SerialN
 _LOCATION_FIELDS = "ContactInfo Latitude Longitude PartLocation Placement PostalAddress"
 _LOCATION = struct(
     "rf.Location",
-    {name: NUMBER if name.endswith("itude") else maybe(RAW) for name in _LOCATION_FIELDS.split()},
+    {name: NUMBER if name.endswith("itude") else pointer_to(RAW) for name in _LOCATION_FIELDS.split()},
     omitted=_LOCATION_FIELDS,
 )
 _PDU_PLACE = struct(
-    "rf.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": maybe(_LOCATION)}
+    "rf.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": pointer_to(_LOCATION)}
 )
 _CIRCUITS = (
     "ControlledOutlets MonitoredBranches MonitoredOutlets MonitoredPhases TotalBranches TotalOutlets TotalPhases"
@@ -132,10 +132,10 @@ _OUTLET = struct(
     "rf.OutletFRUInfo",
     {
         **texts("NominalVoltage OutletType"),
-        "EnergySensor": maybe(RAW),
-        "FrequencySensor": maybe(RAW),
+        "EnergySensor": pointer_to(RAW),
+        "FrequencySensor": pointer_to(RAW),
         "PhaseWiringType": STRING,
-        "PowerEnabled": maybe(BOOL),
+        "PowerEnabled": pointer_to(BOOL),
         "RatedCurrentAmps": NUMBER,
         "VoltageType": STRING,
     },
@@ -161,7 +161,7 @@ _RISER = struct(
     "rf.NodeAccelRiserFRUInfoRF",
     {
         **texts("PhysicalContext Producer SerialNumber PartNumber Model ProductionDate Version EngineeringChangeLevel"),
-        "Oem": maybe(struct("rf.NodeAccelRiserOEM", {"PCBSerialNumber": STRING})),
+        "Oem": pointer_to(struct("rf.NodeAccelRiserOEM", {"PCBSerialNumber": STRING})),
     },
     omitted="Oem",
 )
@@ -243,9 +243,9 @@ def fru_id(kind: str, xname: str, manufacturer: str, part_number: str, serial_nu
     return name if trackable else f"FRUIDfor{xname}"
 
 
-_PLACES = {place_key(kind): maybe(place) for kind, (place, _) in TYPES.items()}
-_FRUS = {fru_key(kind): maybe(fru) for kind, (_, fru) in TYPES.items()}
-_ARRAY = slice_of(maybe(struct("sm.HWInvByLoc", {})))
+_PLACES = {place_key(kind): pointer_to(place) for kind, (place, _) in TYPES.items()}
+_FRUS = {fru_key(kind): pointer_to(fru) for kind, (_, fru) in TYPES.items()}
+_ARRAY = slice_of(pointer_to(struct("sm.HWInvByLoc", {})))
 FRU = struct("sm.HWInvByFRU", {**texts("FRUID Type Subtype HWInventoryByFRUType"), **_FRUS})
 LOCATION = struct(
     "sm.HWInvByLoc",
@@ -254,7 +254,7 @@ LOCATION = struct(
         "Ordinal": INT,
         **texts("Status HWInventoryByLocationType"),
         **_PLACES,
-        "PopulatedFRU": maybe(FRU),
+        "PopulatedFRU": pointer_to(FRU),
         **dict.fromkeys(ARRAYS.values(), _ARRAY),
     },
     embedded=dict.fromkeys(ARRAYS.values(), "hmsTypeArrays"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from csm_emulator.dialects.go_json.types import STRING, maybe, slice_of, struct
+from csm_emulator.dialects.go_json.types import STRING, pointer_to, slice_of, struct
 from csm_emulator.dialects.hms.names import hms_type, verified
 from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
@@ -34,9 +34,13 @@ FULL = struct(
 )
 PATCH = struct(
     "sm.CompEthInterfaceV2Patch",
-    {"Description": maybe(STRING), "ComponentID": maybe(STRING), "IPAddresses": maybe(slice_of(ADDRESS))},
+    {
+        "Description": pointer_to(STRING),
+        "ComponentID": pointer_to(STRING),
+        "IPAddresses": pointer_to(slice_of(ADDRESS)),
+    },
 )
-ADDRESS_PATCH = struct("sm.IPAddressMappingPatch", {"Network": maybe(STRING)})
+ADDRESS_PATCH = struct("sm.IPAddressMappingPatch", {"Network": pointer_to(STRING)})
 # SMD's reply to a PATCH of an unknown interface.
 EMPTY_RECORD = {
     "ID": "",

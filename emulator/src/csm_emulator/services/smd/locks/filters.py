@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from csm_emulator.dialects.go_json.types import INT, STRING, STRINGS, Kind, slice_of, struct
+from csm_emulator.dialects.go_json.types import INT, STRING, STRINGS, GoType, slice_of, struct
 from csm_emulator.dialects.hms.names import verified
 from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
@@ -34,7 +34,7 @@ PARAMETER_OF_FIELD = {
     "ReservationDisabled": "reservation_disabled",
 }
 """Field of a body → parameter of component filters."""
-_MODEL: dict[str, Kind] = {"ProcessingModel": STRING, "ReservationDuration": INT}
+_MODEL: dict[str, GoType] = {"ProcessingModel": STRING, "ReservationDuration": INT}
 FILTER = struct("sm.CompLockV2Filter", {**dict.fromkeys((*PARAMETER_OF_FIELD, "Reserved"), STRINGS), **_MODEL})
 KEY = struct("sm.CompLockV2Key", {"ID": STRING, "Key": STRING})
 KEYS = struct("sm.CompLockV2ReservationFilter", {"ReservationKeys": slice_of(KEY), **_MODEL})

@@ -38,7 +38,7 @@ class Tokens:
         self._table = context.tables.open("vault.tokens")
         """By a hash: who reads the state file has no token."""
         self._count = context.tables.open("vault.tokens.count", {"count": 0})
-        context.scheduler.answer("vault.token", self._expire)
+        context.scheduler.register("vault.token", self._expire)
 
     def create(self, wanted: Wanted) -> Json:
         """What the one who asked is told of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.types import BOOL, STRING, maybe, struct
+from csm_emulator.dialects.go_json.types import BOOL, STRING, pointer_to, struct
 from csm_emulator.records import Json
 from csm_emulator.services.vcs.api.records import branch_document, rule_for, timestamp
 from csm_emulator.services.vcs.api.repository_content import REPO, RepositoryContentApi
@@ -19,7 +19,7 @@ _CREATE = struct(
 _PROTECT = struct(
     "structs.CreateBranchProtectionOption", {"branch_name": STRING, "rule_name": STRING, "enable_push": BOOL}
 )
-_EDIT = struct("structs.EditBranchProtectionOption", {"enable_push": maybe(BOOL)})
+_EDIT = struct("structs.EditBranchProtectionOption", {"enable_push": pointer_to(BOOL)})
 
 
 class BranchApi(RepositoryContentApi):

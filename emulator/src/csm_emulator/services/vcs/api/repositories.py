@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.types import BOOL, STRING, maybe, struct
+from csm_emulator.dialects.go_json.types import BOOL, STRING, pointer_to, struct
 from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import VCS_USER
 from csm_emulator.services.vcs.api.records import repository_document
@@ -28,7 +28,7 @@ _CREATE = struct(
 )
 _EDIT = struct(
     "structs.EditRepoOption",
-    {"description": maybe(STRING), "private": maybe(BOOL), "default_branch": maybe(STRING)},
+    {"description": pointer_to(STRING), "private": pointer_to(BOOL), "default_branch": pointer_to(STRING)},
 )
 
 

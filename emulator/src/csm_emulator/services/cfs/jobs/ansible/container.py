@@ -11,7 +11,7 @@ from csm_emulator.services.cfs.ansible.run_state import PlaybookRun, RunResult
 from csm_emulator.services.cfs.jobs.ansible.layer_runs import LayerRuns, is_image
 from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
 from csm_emulator.services.cfs.jobs.repositories import VcsUnavailable
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 
 CONTAINER = "ansible"
 _RETRY_DELAY = 5.0
@@ -61,7 +61,7 @@ class AnsibleContainer:
             started = self._layer_runs.begin(run, index)
             playbook_run = self._layer_runs.playbook_run(started)
         except ReadingPaused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         except VcsUnavailable:
             self._job_context.schedule(run, _RETRY_DELAY, "layer", index)
             return
@@ -106,14 +106,14 @@ class AnsibleContainer:
             if run["job"] not in self._playbook_runs:
                 self._playbook_runs[run["job"]] = self._layer_runs.playbook_run(run)
         except ReadingPaused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         playbook_run = self._playbook_runs[run["job"]]
         reached = playbook_run.go_until(due)
         self._work += playbook_run.meter.done
         if not reached or self._work > WORK_PER_TURN:
             # The next call continues from here, and work that is done already costs nothing.
             self._work = 0
-            raise NotYet
+            raise ActionNotReady
         return playbook_run
 
     def _close_layer(self, run: Run, result: RunResult) -> None:

@@ -19,7 +19,7 @@ from csm_emulator.services.cfs.jobs.repositories import (
     RepositoryNotFound,
     VcsUnavailable,
 )
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 
 CONTAINER = "inventory"
 _LOGGER = "cray.cfs.inventory"
@@ -117,7 +117,7 @@ class InventoryContainer:
         try:
             return read_hosts(self._repositories.open(run["hosts"]))
         except ReadingPaused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         except (RepositoryNotFound, CommitNotFound):
             # The repository was deleted from VCS after it was cloned, and the emulator restarted without its cache.
             return FileInventory()
