@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.figures import Row, median
+from bench.report import Row, median
 from node_requests import ALL, NodeRequests
 from service_client import open_site
 

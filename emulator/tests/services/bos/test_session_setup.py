@@ -8,7 +8,6 @@ import pytest
 
 from csm_emulator.clients.s3 import S3Client
 from csm_emulator.seed_data.secrets import s3_keys
-from csm_emulator.transport.s3_client import S3Client
 from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, OTHER, UP, UP_TOO, Bos, StubbedServices, tapms
 
 GREEN = ("x1000c0s1b0n0", OTHER)
