@@ -45,7 +45,7 @@ def test_lines(psi: Site, line: str, output: str) -> None:
 @pytest.mark.parametrize("line", ["ping -c 1 localhost | tail -1", "while reboot; do :; done", "(poweroff)"])
 def test_what_takes_time_stands_alone(psi: Site, line: str) -> None:
     user = ConsoleUser(psi, OTHER).log_in()
-    assert "stands alone on its line at this console" in user.run(line)
+    assert "must be alone on its line at this console" in user.run(line)
     psi.step(60)
     assert psi.machine.boot.stage(OTHER) == "up"
 
