@@ -467,7 +467,7 @@ class Site:
             held_claims = tuple(claims.held(connection, NAMES))
             every_node = tuple(nodes.every(connection))
         open_ = [identity for identity in operations if operations[identity].state not in ENDED]
-        invariants.require(invariants.World(every_node, held_claims, frozenset(open_)))
+        invariants.require(invariants.SystemSnapshot(every_node, held_claims, frozenset(open_)))
         claimed = {claim.node: claim.operation for claim in held_claims}
         assert claimed == {name: identity for identity in open_ for name in self.plans[identity].nodes}
         for identity, its_rows in steps.items():

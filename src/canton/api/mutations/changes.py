@@ -402,7 +402,7 @@ class ChangeDependency:
             getattr(request.state, "document", None),
             _query_problem(request),
         )
-        async with caller.services.write_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
+        async with caller.services.write_capacity.slot(caller.accounting_key, at_provider=caller.is_bound_in(None)):
             yield change
 
     async def require_anywhere(self, request: Request, caller: Caller) -> None:
@@ -410,14 +410,14 @@ class ChangeDependency:
         if caller.visible(self.permission) != frozenset():
             return
         unread = Change(caller, self.permission, "", None, None, None, request.method, _target(request), None)
-        async with caller.services.write_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
+        async with caller.services.write_capacity.slot(caller.accounting_key, at_provider=caller.is_bound_in(None)):
             await run_in_threadpool(unread.require_anywhere)
 
 
 def change(permission: str) -> Any:
     """The dependency for a route that changes something: ``Annotated[Change, change("node.power")]``.
 
-    Its place in ``WriteCapacity`` is released before the answer is sent, so that a slow client does not hold it.
+    Its slot in ``WriteCapacity`` is released before the answer is sent, so that a slow client does not hold it.
     """
     return Depends(ChangeDependency(PERMISSIONS[permission].name), scope="function")
 
