@@ -258,7 +258,7 @@ def _store_is_sound(case: Case) -> None:
         ).all()
         audit.verify(connection)
         events = outbox.read(connection, "psi", 0, 10_000)
-        world = invariants.World(
+        world = invariants.SystemSnapshot(
             nodes=tuple(nodes.every(connection)),
             claims=tuple(invariants.Claim(*row) for row in claims),
             operations=frozenset(open_operations),
