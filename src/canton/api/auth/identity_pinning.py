@@ -1,7 +1,7 @@
-"""Pins a role binding to a person: stores the issuer's permanent identifier (claim ``sub``) at the first login.
+"""Pins a role binding to a person: stores the issuer's permanent identifier (claim ``sub``).
 
-Issuers reuse names, but not identifiers. So a later person with the same name does not get the role, which is recorded
-once, and a person who is renamed keeps it.
+It does so at the first login with the bound name. Issuers reuse names, but not identifiers. So a later person
+with the same name does not get the role, which is recorded once, and a person who is renamed keeps it.
 """
 
 from __future__ import annotations

@@ -156,9 +156,9 @@ def show_node(
 
 @router.post("/nodes/power", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def power_nodes(
-    power_order: PowerRequest, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
+    power_request: PowerRequest, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
 ) -> Response:
     """Power nodes on or off; nodes that are already in that state are left alone."""
     return plan_or_start(
-        change, power_order, lambda snapshot, tenant: plan_power(snapshot, power_order.to, tenant), dry_run=dry_run
+        change, power_request, lambda snapshot, tenant: plan_power(snapshot, power_request.to, tenant), dry_run=dry_run
     )
