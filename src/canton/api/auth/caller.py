@@ -112,7 +112,7 @@ def authenticate(request: Request) -> Caller:
     with server.database.read() as connection:
         principal = principal_in(connection)
     own: str = getattr(request.state, "own_request_id", "-")
-    if principal.unsettled:
+    if principal.pinning_pending:
         identity_pinning.try_to_pin(server.pinning_lock, server.database, principal, own)
         with server.database.read() as connection:
             principal = principal_in(connection)
@@ -178,12 +178,12 @@ def _person(roles: Roles, identity: Identity, connection: Connection, *, lock: b
         (*claimed, *stored),
         identity.expires_at,
         identity=me,
-        unsettled=any(_is_unsettled(row, me) for row in by_name),
+        pinning_pending=any(_pinning_pending(row, me) for row in by_name),
         unpinned=any(row["identity"] is None for row in by_name),
     )
 
 
-def _is_unsettled(row: RowMapping, me: str) -> bool:
+def _pinning_pending(row: RowMapping, me: str) -> bool:
     return row["identity"] is None or (row["identity"] != me and row["other_identity"] is None)
 
 
