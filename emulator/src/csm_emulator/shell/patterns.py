@@ -223,7 +223,7 @@ class _Compiler:
         char_class = _SHORTHANDS.get(char.lower())
         if char_class is None:
             return char.__eq__
-        return char_class if char.islower() else (lambda other: not char_class(other))
+        return char_class if char.islower() else (lambda candidate: not char_class(candidate))
 
     def _parse_repeats(self) -> tuple[int, int | None]:
         minimum, maximum = 1, 1
