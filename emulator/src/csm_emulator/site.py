@@ -1,4 +1,4 @@
-"""Constructs a machine with its services; the only module of the emulator that wires objects together."""
+"""Constructs a machine with its services: with ``context.py``, where the objects of the emulator are wired together."""
 
 from __future__ import annotations
 
@@ -16,15 +16,10 @@ from csm_emulator.cluster.service_workloads import TFTP, WORKLOADS
 from csm_emulator.context import Context, PublicAddresses
 from csm_emulator.errors import Unavailable
 from csm_emulator.fault_injection import CONNECTION_FAILURE, FaultInjection, ReplyWithFaults
-from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, Faults, names_in
-from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Topology
 from csm_emulator.node_agents import NodeAgents
-from csm_emulator.nodes.consoles import Consoles
-from csm_emulator.nodes.terminals import Terminals
 from csm_emulator.records import Json
-from csm_emulator.seed_data.secrets import node_password
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.event_log import EventLog
@@ -77,28 +72,24 @@ class Site:
         self.log = EventLog(self.clock, state_file)
         self.scheduler = Scheduler(self.tables, self.clock)
         self.faults = Faults(self.tables, self.random, self.log)
-        machine_context = MachineContext(self.clock, self.scheduler, self.tables, self.random, self.faults, self.log)
-        self.machine = Machine(start.topology, machine_context)
         self.mesh = Mesh(self.ask)
-        consoles = Consoles(self.machine, self.clock, self.tables)
         self.context = Context(
-            self.machine,
-            self.clock,
-            self.scheduler,
-            self.tables,
-            self.random,
-            self.faults,
-            self.log,
-            self.mesh,
-            post or _drop,
-            external_servers or NoExternalServers(),
-            Cluster(self.tables, self.clock, self.random),
-            consoles,
-            Terminals(self.machine, machine_context, consoles, node_password(self.random)),
-            Blobs(state_file),
-            ChangeSignal(),
-            public_addresses or PublicAddresses(),
+            clock=self.clock,
+            scheduler=self.scheduler,
+            tables=self.tables,
+            random=self.random,
+            faults=self.faults,
+            log=self.log,
+            topology=start.topology,
+            mesh=self.mesh,
+            post=post or _drop,
+            external_servers=external_servers or NoExternalServers(),
+            cluster=Cluster(self.tables, self.clock, self.random),
+            blobs=Blobs(state_file),
+            change_signal=ChangeSignal(),
+            public_addresses=public_addresses or PublicAddresses(),
         )
+        self.machine = self.context.machine
         self.services: dict[str, EmulatedService] = {service.name: service for service in create_services(self.context)}
         self._routers = {name: Router(service.routes) for name, service in self.services.items()}
         self._fault_injection = FaultInjection(self.faults, self.services)
