@@ -8,6 +8,7 @@ import pkgutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from csm_emulator import services
 from csm_emulator.cluster.cluster import APP, Cluster
@@ -26,7 +27,7 @@ from csm_emulator.state.event_log import EventLog
 from csm_emulator.state.file import StateFile
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.scheduler import Scheduler
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.external_servers import ExternalServers, NoExternalServers
@@ -53,6 +54,12 @@ class StartOptions:
     """Where virtual time begins, in seconds since 1970; None is now."""
 
 
+class SavedClock(TypedDict):
+    moment: float | None
+    """None before the first save: virtual time begins now."""
+    speed: float
+
+
 class Site:
     """A machine with its services, without a network; listeners and tests call it."""
 
@@ -66,7 +73,7 @@ class Site:
     ) -> None:
         self.state_file = state_file
         self.tables = RecordTables(state_file.rows())
-        self._clock_table = self.tables.open("clock")
+        self._clock_table: RecordTable[SavedClock] = self.tables.open("clock")
         self.clock = self._open_clock(start)
         self.random = SeededRandom(start.seed)
         self.log = EventLog(self.clock, state_file)
@@ -102,7 +109,7 @@ class Site:
         self.context.cluster.watch(self._on_pod_event)
 
     def _open_clock(self, start: StartOptions) -> Clock:
-        saved = self._clock_table.get("now", {"moment": start.moment, "speed": REAL_TIME})
+        saved = self._clock_table.get("now", SavedClock(moment=start.moment, speed=REAL_TIME))
         begin = time.time() if saved["moment"] is None else saved["moment"]
         return Clock(begin, saved["speed"] if start.speed is None else start.speed, time.monotonic)
 

@@ -25,9 +25,11 @@ from csm_emulator.nodes.packet_routes import send
 from csm_emulator.nodes.ping_run import Ping, reply_line, statistics_lines
 from csm_emulator.nodes.shell import NAME, Command, LineResult, Step, Terminal, read_line, run
 from csm_emulator.nodes.uptimes import Uptimes
+from csm_emulator.records import Record
 from csm_emulator.shell.expansion import Variables
 from csm_emulator.shell.process import MISUSED
 from csm_emulator.shell.syntax import SyntaxProblem
+from csm_emulator.state.tables import RecordTable
 
 LONGEST_LINE = 4096
 """Characters, as in a terminal's canonical mode."""
@@ -86,7 +88,7 @@ class Terminals:
         self._consoles = consoles
         self._password = password
         self._uptimes = Uptimes(machine, context)
-        self._table = context.tables.open("nodes.terminals")
+        self._table: RecordTable[Record] = context.tables.open("nodes.terminals")
         self._viewer_counts: Counter[str] = Counter()
         """Viewers of each console, who could interrupt a command."""
         context.scheduler.register("terminal.pings", self._next_ping)

@@ -15,6 +15,7 @@ from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.machine.context import Event
 from csm_emulator.services.hbtd.parameters import Params
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 
 BEAT = 3.0
 """Seconds between two beats of a node (HBTD's API document)."""
@@ -36,8 +37,8 @@ class Heartbeats:
         self._params = params
         running = context.machine.topology.running
         self._records = context.tables.open("hbtd.beats", dict.fromkeys(sorted(running), _BEATING_NODE))
-        self._pending = context.tables.open("hbtd.pending")
-        self._timer = context.tables.open("hbtd.timer")
+        self._pending: RecordTable[str] = context.tables.open("hbtd.pending")
+        self._timer: RecordTable[float] = context.tables.open("hbtd.timer")
         self._watched = {name for name, record in self._records.items() if _needs_check(name, record)}
         self._after_gap = False
         context.scheduler.register("hbtd.check", self._check)

@@ -27,6 +27,7 @@ from csm_emulator.services.pcs.problems import Refusal
 from csm_emulator.services.pcs.transitions.records import LIFETIME, MAX_ENDED, TransitionStore
 from csm_emulator.services.pcs.transitions.waves import TIMEOUT
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 SNAPSHOT, PATCH = "snapshot", "patch"
 NEW, COMPLETED = "new", "completed"
@@ -48,7 +49,7 @@ class CapTasks:
         self._context = context
         self._store = store
         self._inventory = inventory
-        self._table = context.tables.open("pcs.caps")
+        self._table: RecordTable[CapTask] = context.tables.open("pcs.caps")
         context.scheduler.register("pcs.caps", self._run)
         context.scheduler.register("pcs.caps-end", self._end)
         context.scheduler.register("pcs.caps-expire", self._expire)

@@ -10,6 +10,7 @@ from csm_emulator.records import Json
 from csm_emulator.services.pcs.problems import Refusal
 from csm_emulator.services.pcs.transitions.tasks import Task, Tasks, counts, task_views
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 NEW, IN_PROGRESS, COMPLETED, ABORTED = "new", "in-progress", "completed", "aborted"
 SIGNALED = "abort-signaled"
@@ -41,10 +42,10 @@ class Transition(TypedDict):
 class TransitionStore:
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._table = context.tables.open("pcs.transitions")
-        self._outcomes = context.tables.open("pcs.outcomes")
-        self._locations = context.tables.open("pcs.locations")
-        self._numbers = context.tables.open("pcs.numbers")
+        self._table: RecordTable[Transition] = context.tables.open("pcs.transitions")
+        self._outcomes: RecordTable[list[dict[str, str]]] = context.tables.open("pcs.outcomes")
+        self._locations: RecordTable[list[list[str]]] = context.tables.open("pcs.locations")
+        self._numbers: RecordTable[int] = context.tables.open("pcs.numbers")
         self.tasks = Tasks(context.tables.open("pcs.tasks"))
         context.scheduler.register("pcs.expires", self._reap)
 
@@ -80,7 +81,7 @@ class TransitionStore:
         transition = self._table.get(identity)
         if transition is None:
             raise Refusal(404, f"Key /transition/{identity} does not exist")
-        return transition  # type: ignore[no-any-return]
+        return transition
 
     def all(self) -> list[Transition]:
         """Ordered by id, as etcd orders its keys."""

@@ -79,7 +79,7 @@ def counts(statuses: Iterable[str]) -> dict[str, int]:
 class Tasks:
     """Tasks by transition and xname. A change of a task writes only its row."""
 
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Task]) -> None:
         self._table = table
         self._by_transition: dict[str, dict[str, Task]] = {}
         for key, task in table.items():
