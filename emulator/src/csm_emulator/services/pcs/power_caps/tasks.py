@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
@@ -39,7 +39,7 @@ class CapTask(TypedDict):
     created: float
     expires: float
     status: str
-    wanted: list[list[Any]]
+    wanted: list[list[Json]]
     """Pairs of an xname and the requested watts by control."""
     operations: list[Operation]
 
@@ -54,7 +54,7 @@ class CapTasks:
         context.scheduler.register("pcs.caps-end", self._end)
         context.scheduler.register("pcs.caps-expire", self._expire)
 
-    def create(self, kind: str, requested_caps: list[list[Any]]) -> str:
+    def create(self, kind: str, requested_caps: list[list[Json]]) -> str:
         now = self._context.clock.now()
         identity = self._context.random.uuid("pcs.cap", self._store.number("cap"))
         self._table[identity] = CapTask(
@@ -155,7 +155,7 @@ class CapTasks:
             del self._table[task["id"]]
 
 
-def _watts_by_control(requested_caps: Iterable[list[Any]]) -> dict[str, dict[str, int]]:
+def _watts_by_control(requested_caps: Iterable[list[Json]]) -> dict[str, dict[str, int]]:
     """The watts by xname and control. A later entry for the same xname adds to the earlier one."""
     merged: dict[str, dict[str, int]] = {}
     for xname, controls in requested_caps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import TypedDict, Unpack
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
@@ -37,6 +37,15 @@ class Transition(TypedDict):
     until: float
     counts: dict[str, int] | None
     """The task counts of a transition that has ended; None before."""
+
+
+class TransitionChanges(TypedDict, total=False):
+    """The fields of a transition that change after its creation."""
+
+    status: str
+    run: int
+    until: float
+    counts: dict[str, int] | None
 
 
 class TransitionStore:
@@ -87,8 +96,8 @@ class TransitionStore:
         """Ordered by id, as etcd orders its keys."""
         return [self._table[identity] for identity in sorted(self._table)]
 
-    def change(self, transition: Transition, **changes: Any) -> Transition:
-        changed: Transition = {**transition, **changes}  # type: ignore[typeddict-item]
+    def change(self, transition: Transition, **changes: Unpack[TransitionChanges]) -> Transition:
+        changed: Transition = {**transition, **changes}
         self._table[transition["id"]] = changed
         return changed
 
