@@ -17,6 +17,7 @@ from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine_choice import MachineRequest
 from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.file import StateFile
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call
 
 READY = Call("GET", "/hsm/v2/service/ready")
@@ -73,7 +74,8 @@ def test_a_full_disk_is_told_and_written_later(
 
     async def scenario(running: SiteRunner) -> None:
         connection = running.site.state_file._connection
-        running.site.tables.open("test")["key"] = "x" * 10_000_000
+        table: RecordTable[str] = running.site.tables.open("test")
+        table["key"] = "x" * 10_000_000
         connection.execute("PRAGMA max_page_count = 100")
         async with ticking(running) as loops:
             await asyncio.sleep(0.2)

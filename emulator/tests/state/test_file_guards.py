@@ -10,7 +10,7 @@ import pytest
 
 from csm_emulator.errors import InvalidMachine, Unavailable
 from csm_emulator.state.file import StateFile
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 
 def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -79,6 +79,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 
 def test_text_that_no_file_can_hold_is_no_end_of_it(tmp_path: Path) -> None:
     tables = RecordTables()
-    tables.open("shelf")["\ud800"] = 1
+    shelf: RecordTable[int] = tables.open("shelf")
+    shelf["\ud800"] = 1
     with closing(StateFile(tmp_path / "state")) as kept, pytest.raises(Unavailable):
         kept.write(tables.take_changes(), [])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from csm_emulator.records import Json
 from csm_emulator.state.file import StateFile
 from csm_emulator.state.tables import RecordTable, RecordTables
 
@@ -30,7 +31,7 @@ class ShelfLikeADict(RuleBasedStateMachine):
     def open(self) -> None:
         self.file = StateFile(Path(self.folder.name) / "state")
         self.tables = RecordTables(self.file.rows())
-        self.table: RecordTable = self.tables.open("shelf", SEED)
+        self.table: RecordTable[Json] = self.tables.open("shelf", SEED)
 
     @rule(key=KEYS, value=VALUES)
     def put(self, key: str, value: Any) -> None:
@@ -80,7 +81,7 @@ TestShelfLikeADict.settings = settings(max_examples=60, stateful_step_count=30, 
 
 
 def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
-    table = RecordTable("s", {}, {})
+    table: RecordTable[Json] = RecordTable("s", {}, {})
     kept: dict[str, str] = {}
 
     def keep() -> None:
@@ -98,7 +99,7 @@ def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
 
 def test_and_also_when_the_write_failed_at_first() -> None:
     tables = RecordTables([("s", "one", "1"), ("s", "two", "2")])
-    table = tables.open("s")
+    table: RecordTable[Json] = tables.open("s")
     del table["one"]
     table["one"] = 3
     tables.put_back(tables.take_changes())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from csm_emulator.machine import timings
 from csm_emulator.machine.context import MachineContext
@@ -32,6 +32,15 @@ BootScript = Callable[[str], str | None]
 """Returns the iPXE script for a node, or None when BSS does not answer."""
 
 
+class BootRecord(TypedDict):
+    stage: str
+    boots: int
+    """How often the node was booted."""
+    kernel: str
+    """The URL of the kernel that was booted last; empty before the first boot."""
+    parameters: str
+
+
 class Boot:
     """Stage, number of boots, kernel and kernel parameters of each node."""
 
@@ -41,19 +50,19 @@ class Boot:
         self.boot_script: BootScript = lambda _: None
         self.tftp_answers: Callable[[], bool] = lambda: True
         """Whether TFTP sends iPXE to the firmware of nodes."""
-        up = {"stage": UP, "boots": 1, "kernel": "", "parameters": ""}
-        down = {"stage": OFF, "boots": 0, "kernel": "", "parameters": ""}
+        up = BootRecord(stage=UP, boots=1, kernel="", parameters="")
+        down = BootRecord(stage=OFF, boots=0, kernel="", parameters="")
         running = machine.topology.running
         self._table = context.tables.open(
             "machine.boot", {part.xname: up if part.xname in running else down for part in machine.parts("Node")}
         )
         context.scheduler.register("boot.goes-on", self._goes_on)
 
-    def record(self, node: str) -> dict[str, Any]:
-        return dict(self._table[node])
+    def record(self, node: str) -> BootRecord:
+        return self._table[node].copy()
 
     def stage(self, node: str) -> str:
-        return str(self._table[node]["stage"])
+        return self._table[node]["stage"]
 
     def beating(self, node: str) -> bool:
         """Whether the node sends heartbeats."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from csm_emulator.machine import timings
 from csm_emulator.machine.context import MachineContext
+from csm_emulator.state.tables import RecordTable
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -17,7 +18,7 @@ class Controllers:
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
         self._context = context
-        self._away = context.tables.open("machine.controllers.away")
+        self._away: RecordTable[float] = context.tables.open("machine.controllers.away")
         """Moment at which a restarting controller answers again."""
         context.scheduler.register("controller.back", self._back)
 

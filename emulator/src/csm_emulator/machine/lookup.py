@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from csm_emulator.records import Record
 from csm_emulator.state.tables import RecordTable
 
 
@@ -13,7 +14,7 @@ class Lookup:
     The seed, which never changes, is indexed once; records written since are always candidates.
     """
 
-    def __init__(self, table: RecordTable, pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    def __init__(self, table: RecordTable[Record], pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
         """``pairs`` yields a value and the key of its record, for each record of the seed."""
         self._table = table
         self._pairs = pairs

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from csm_emulator.machine import timings
 from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.controllers import CONTROLLERS, Controllers
 from csm_emulator.machine.parts import Part
+from csm_emulator.state.tables import RecordTable
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -27,6 +28,10 @@ RESETS: Mapping[str, tuple[str, ...]] = {
     "RouterBMC": ("ForceRestart", "GracefulRestart"),
 }
 """The ResetTypes that Redfish allows, by type of part."""
+
+
+SwitchState = TypedDict("SwitchState", {"is": str, "since": float, "was": str})
+"""The state of a power switch, the moment of its last change, and the state before it."""
 
 
 class ControllerUnreachable(Exception):
@@ -48,7 +53,7 @@ class Power:
         self._machine = machine
         self._context = context
         self._table = context.tables.open("machine.power", _seed(machine))
-        self._orders = context.tables.open("machine.power.orders")
+        self._orders: RecordTable[int] = context.tables.open("machine.power.orders")
         self._feeders: dict[str, tuple[str, ...]] = {}
         for part in machine.parts():
             for fed in part.feeds:
@@ -69,18 +74,18 @@ class Power:
         """``on`` or ``off``; a part without a switch has the state of the parts that feed it."""
         record = self._table.get(xname)
         if record is not None:
-            return str(record["is"])
+            return record["is"]
         feeders = self._feeders.get(xname, ())
         return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
 
     def since(self, xname: str) -> float:
         record = self._table.get(xname)
-        return float(record["since"]) if record else 0.0
+        return record["since"] if record else 0.0
 
     def state_at(self, xname: str, moment: float) -> str:
         """As it was at a recent moment: before the last change, what it was before it."""
         record = self._table.get(xname)
-        return self.state(xname) if record is None or record["since"] <= moment else str(record["was"])
+        return self.state(xname) if record is None or record["since"] <= moment else record["was"]
 
     def fed(self, xname: str) -> bool:
         """Whether it is supplied with power; of two power supplies one is enough."""
@@ -214,10 +219,10 @@ def _has_no_switch(part: Part) -> bool:
     return part.type == "RouterModule" and part.hardware_class == "River"
 
 
-def _seed(machine: Machine) -> dict[str, dict[str, object]]:
+def _seed(machine: Machine) -> dict[str, SwitchState]:
     """Nodes are on or off as in the topology, all else is on. Parts share two records, to save memory."""
-    on: dict[str, object] = {"is": ON, "since": 0.0, "was": OFF}
-    off: dict[str, object] = {"is": OFF, "since": 0.0, "was": OFF}
+    on: SwitchState = {"is": ON, "since": 0.0, "was": OFF}
+    off: SwitchState = {"is": OFF, "since": 0.0, "was": OFF}
     running = machine.topology.running
     return {
         part.xname: on if part.type != "Node" or part.xname in running else off for part in machine.parts(*SWITCHED)

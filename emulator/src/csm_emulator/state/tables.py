@@ -2,27 +2,45 @@
 
 A table maps text to JSON, on top of a *seed* that follows from the topology. Only differences from the seed are saved.
 Never change a value of a table in place: assign a new one.
+
+The owner of a table states the type of its values, which JSON must express: nothing checks the values of a state file.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from typing import Any
+from enum import Enum
+from typing import Any, Final, Generic, Literal, TypeVar
 
+from csm_emulator.records import Json
+
+T = TypeVar("T")
 Row = tuple[str, str, str | None]
 """Table, key, and the value as JSON: empty for a deleted key of the seed, None if no value is to be saved."""
 
-_DELETED = object()
+
+class _Mark(Enum):
+    DELETED = "deleted"
+    """The value of a deleted key of the seed."""
+    UNCHANGED = "unchanged"
+    """Result of a look-up: the key was neither assigned nor deleted."""
 
 
-class RecordTable(MutableMapping[str, Any]):
+# Names of the module: they are read at each access to a table, and cost less than attributes.
+_DELETED: Final = _Mark.DELETED
+_UNCHANGED: Final = _Mark.UNCHANGED
+Changes = Mapping[str, T | Literal[_Mark.DELETED]]
+"""The new values by key, and the mark of the deleted keys."""
+
+
+class RecordTable(MutableMapping[str, T], Generic[T]):
     """A table; its keys are in the order of the seed, then in that of their addition."""
 
-    def __init__(self, name: str, seed: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, seed: Mapping[str, T], changed: Changes[T]) -> None:
         self.name = name
         self._seed = seed
-        self._changes: dict[str, Any] = dict(changed)
+        self._changes: dict[str, T | Literal[_Mark.DELETED]] = dict(changed)
         self._dirty: dict[str, bool] = {}
         """Keys changed since the last save, in order; True if a key was deleted meanwhile and so moves to the end."""
         self._added = {key: None for key, value in changed.items() if value is not _DELETED and key not in seed}
@@ -30,18 +48,18 @@ class RecordTable(MutableMapping[str, Any]):
         self._length = len(seed) + len(self._added) - deleted
 
     @property
-    def seed(self) -> Mapping[str, Any]:
+    def seed(self) -> Mapping[str, T]:
         return self._seed
 
-    def __getitem__(self, key: str) -> Any:
-        value = self._changes.get(key, self)
-        if value is self:
+    def __getitem__(self, key: str) -> T:
+        value = self._changes.get(key, _UNCHANGED)
+        if value is _UNCHANGED:
             return self._seed[key]
         if value is _DELETED:
             raise KeyError(key)
         return value
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: T) -> None:
         went = False
         if key not in self:
             self._length += 1
@@ -64,8 +82,8 @@ class RecordTable(MutableMapping[str, Any]):
         self._dirty[key] = False
 
     def __contains__(self, key: object) -> bool:
-        value = self._changes.get(key, self)  # type: ignore[call-overload]
-        return key in self._seed if value is self else value is not _DELETED
+        value = self._changes.get(key, _UNCHANGED)  # type: ignore[call-overload]
+        return key in self._seed if value is _UNCHANGED else value is not _DELETED
 
     def __iter__(self) -> Iterator[str]:
         return self.in_order(self._seed)
@@ -112,13 +130,17 @@ class RecordTable(MutableMapping[str, Any]):
 class RecordTables:
     def __init__(self, saved: Iterable[Row] = ()) -> None:
         self._saved = _by_table(saved)
-        self._tables: dict[str, RecordTable] = {}
+        # Each table has values of another type, which only its owner knows.
+        self._tables: dict[str, RecordTable[Any]] = {}
 
-    def open(self, name: str, seed: Mapping[str, Any] | None = None) -> RecordTable:
-        """Opens a table; raises ``ValueError`` if it is open already, since a table has one owner."""
+    def open(self, name: str, seed: Mapping[str, T] | None = None) -> RecordTable[T]:
+        """Opens a table whose values have the type that the caller states.
+
+        Raises ``ValueError`` if the table is open already, since a table has one owner.
+        """
         if name in self._tables:
             raise ValueError(f"table {name} already has an owner")
-        table = RecordTable(name, seed or {}, self._saved.pop(name, {}))
+        table: RecordTable[T] = RecordTable(name, seed or {}, self._saved.pop(name, {}))
         self._tables[name] = table
         return table
 
@@ -132,8 +154,8 @@ class RecordTables:
             self._tables[name].changed_again(key, went=value is None)
 
 
-def _by_table(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
-    tables: dict[str, dict[str, Any]] = {}
+def _by_table(rows: Iterable[Row]) -> dict[str, dict[str, Json]]:
+    tables: dict[str, dict[str, Json]] = {}
     for name, key, value in rows:
         tables.setdefault(name, {})[key] = json.loads(value) if value else _DELETED
     return tables

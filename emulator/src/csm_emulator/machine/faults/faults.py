@@ -9,9 +9,10 @@ from typing import Any
 from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine, NotFound
 from csm_emulator.machine.faults.kinds import KINDS, XNAMES
+from csm_emulator.records import Record
 from csm_emulator.state.event_log import EventLog
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 from csm_emulator.xnames import XnameType, is_xname, parse
 
 ALL_TARGETS = "*"
@@ -37,9 +38,9 @@ class Faults:
     """Call ``strikes`` only when the fault would take effect: it counts as a use."""
 
     def __init__(self, tables: RecordTables, random: SeededRandom, log: EventLog) -> None:
-        self._table = tables.open("faults")
-        self._rolls = tables.open("faults.rolls")
-        self._numbers = tables.open("faults.numbers")
+        self._table: RecordTable[Record] = tables.open("faults")
+        self._rolls: RecordTable[int] = tables.open("faults.rolls")
+        self._numbers: RecordTable[int] = tables.open("faults.numbers")
         self._random = random
         self._log = log
         self.absent: Callable[[str], bool] = lambda _: False

@@ -7,6 +7,7 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import (
     INSTALLATION_TIME,
@@ -19,6 +20,7 @@ from csm_emulator.services.fabric_manager.fields import read_fields, texts
 from csm_emulator.services.fabric_manager.policy_merge import merge
 from csm_emulator.services.fabric_manager.switch_sync import SwitchSync
 from csm_emulator.services.fabric_manager.tables import DocumentStore
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -33,7 +35,7 @@ class Ports:
     def __init__(self, context: Context, store: DocumentStore) -> None:
         self._plan = context.machine.fabric.plan
         self._store = store
-        self._changed = context.tables.open("fabric-manager.ports")
+        self._changed: RecordTable[Record] = context.tables.open("fabric-manager.ports")
         self._links = {
             True: [store.policies.link(name) for name in seeds.EDGE_POLICIES],
             False: [store.policies.link(name) for name in seeds.FABRIC_POLICIES],

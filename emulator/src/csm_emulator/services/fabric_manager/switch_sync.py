@@ -12,6 +12,7 @@ from typing import Any
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 
 SWEEP_INTERVAL = 11.0
 PUSH_DELAY = (0.2, 3.0)
@@ -26,7 +27,7 @@ class SwitchSync:
         self._context = context
         self._target_state = target_state
         self._fabric = context.machine.fabric
-        self._due = context.tables.open("fabric-manager.due")
+        self._due: RecordTable[float] = context.tables.open("fabric-manager.due")
         """Port → time at which its switch is to be configured."""
         context.scheduler.register(_KIND, self._push)
 

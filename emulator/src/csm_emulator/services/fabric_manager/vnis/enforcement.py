@@ -12,10 +12,12 @@ from typing import Any
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
+from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import Document
 from csm_emulator.services.fabric_manager.switch_sync import SwitchSync
 from csm_emulator.services.fabric_manager.tables import TASKS, DocumentStore
 from csm_emulator.services.fabric_manager.vnis.ranges import numbers
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -42,9 +44,9 @@ class Enforcement:
         self._store = store
         self._switch_sync = switch_sync
         self._fabric = context.machine.fabric
-        self._enforced = context.tables.open("fabric-manager.enforced")
+        self._enforced: RecordTable[Record] = context.tables.open("fabric-manager.enforced")
         """Block → its last enforcement: ranges and addresses of ports."""
-        self._busy = context.tables.open("fabric-manager.busy")
+        self._busy: RecordTable[float] = context.tables.open("fabric-manager.busy")
         """Block → time when its last task ends."""
         context.scheduler.register("fabric-manager.task-starts", self._start)
         context.scheduler.register("fabric-manager.task-ends", self._end)
