@@ -85,7 +85,7 @@ def test_a_broadcast_is_heard_by_those_that_frames_reach(
     for source in shared.nics:
         heard = shared.fabric.broadcast(source, tag)
         walks = {nic: shared.walk(source, nic, tag) for nic in shared.nics}
-        assert heard == {nic: walk.leaves for nic, walk in walks.items() if walk.reached}
+        assert heard == {nic: walk.egress_tagging for nic, walk in walks.items() if walk.reached}
 
 
 @SETTINGS

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.plan import PlannedPort
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
 from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import Document
@@ -104,7 +104,7 @@ class Enforcement:
                 self._fabric.configure(port.xname, "fabric-manager enforcement", vnis=vnis.get(port.dfa))
         self._store.tasks.change(name, _stage(FINISHED))
 
-    def _obstacle(self, order: dict[str, str], ports: Iterable[PortPlace]) -> str:
+    def _obstacle(self, order: dict[str, str], ports: Iterable[PlannedPort]) -> str:
         if self._context.faults.strikes("enforcement-failed", order["block"], order["partition"]):
             return "fault enforcement-failed"
         unreachable = next((port.switch for port in ports if not self._switch_sync.reaches(port.switch)), None)
@@ -125,7 +125,7 @@ class Enforcement:
                 ranges_by_dfa.setdefault(dfa, []).extend((first, last) for first, last in block["ranges"])
         return {dfa: join_ranges(ranges) for dfa, ranges in ranges_by_dfa.items()}
 
-    def _ports(self, dfas: Iterable[int]) -> list[PortPlace]:
+    def _ports(self, dfas: Iterable[int]) -> list[PlannedPort]:
         ports = map(self._fabric.plan.edge_port_with, sorted(dfas))
         return [port for port in ports if port is not None]
 
