@@ -18,7 +18,7 @@ _OF_THE_MACHINE = ("boot.", "power.", "controller.")
 
 
 class Picture:
-    """A site as the checks of the bare machine look at it: with the machine's own part of the agenda."""
+    """A site as the checks of the bare machine look at it: with the machine's own scheduled actions."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -34,26 +34,28 @@ class Picture:
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
         """All that is on the tables, in order."""
         told = {name: list(table.items()) for name, table in self.site.tables._tables.items() if name != "clock"}
-        return told | {"agenda": [(key, due) for key, due in told["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
+        return told | {
+            "scheduler": [(key, due) for key, due in told["scheduler"] if due[1].startswith(_OF_THE_MACHINE)]
+        }
 
     def to_come(self) -> list[list[Any]]:
-        return [due for due in self.table("agenda").values() if due[1].startswith(_OF_THE_MACHINE)]
+        return [due for due in self.table("scheduler").values() if due[1].startswith(_OF_THE_MACHINE)]
 
     def due(self, kind: str) -> list[list[Any]]:
-        return [args for _, found, args in self.table("agenda").values() if found == kind]
+        return [args for _, found, args in self.table("scheduler").values() if found == kind]
 
 
 def check_machine(picture: Picture) -> None:
     truths.check(picture)  # type: ignore[arg-type]
 
 
-def check_agenda(picture: Picture) -> None:
+def check_scheduler(picture: Picture) -> None:
     """Nothing is overdue, nobody waits for what is not there, and no transition is forgotten."""
     now, transitions = picture.clock.now(), picture.table("pcs.transitions")
-    for moment, kind, _ in picture.table("agenda").values():
+    for moment, kind, _ in picture.table("scheduler").values():
         assert moment >= now, f"{kind} is overdue"
         assert kind in picture.scheduler._actions
-    going = picture.due("pcs.goes-on")
+    going = picture.due("pcs.run-phase")
     assert {args[0] for args in going} <= set(transitions)
     if picture.site.faults.present("service-restart", "pcs"):
         return
@@ -121,7 +123,7 @@ def check_ready(picture: Picture, excused: set[str], quiet_until: float) -> None
     for part in picture.machine.parts("Node"):
         node = part.xname
         told = components.get(node)
-        if told is None or told["State"] != "Ready" or node in excused or picture.boot.beating(node):
+        if told is None or told["State"] != "Ready" or node in excused or picture.boot.sends_heartbeats(node):
             continue
         since = max(stopped[node], quiet_until)
         assert picture.clock.now() - since <= BEATS_NO_MORE, f"{node} is {picture.boot.stage(node)}, and Ready"

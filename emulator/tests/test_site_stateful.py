@@ -288,7 +288,7 @@ class Services(RuleBasedStateMachine):
         self.quiet_until = self.site.clock.now()
         self.site.step(7200.0)
         assert site_truths.running(self.picture) == []
-        assert self.picture.due("pcs.goes-on") == []
+        assert self.picture.due("pcs.run-phase") == []
         site_truths.check_ready(self.picture, self.excused, 0.0)
 
     @invariant()
@@ -296,7 +296,7 @@ class Services(RuleBasedStateMachine):
         if not hasattr(self, "site"):
             return
         site_truths.check_machine(self.picture)
-        site_truths.check_agenda(self.picture)
+        site_truths.check_scheduler(self.picture)
         site_truths.check_successes(self.picture, self.seen)
         site_truths.check_ready(self.picture, self.excused, self.quiet_until)
         site_truths.check_locked(self.picture, {x: since for x, since in self.locked.items() if x not in self.lent})

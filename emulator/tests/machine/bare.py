@@ -66,8 +66,8 @@ class Bare:
         return dict(self.tables._tables[name])
 
     def to_come(self) -> list[list[Any]]:
-        """Moment, kind and arguments of all that is on the agenda."""
-        return list(self.table("agenda").values())
+        """Moment, kind and arguments of each scheduled action."""
+        return list(self.table("scheduler").values())
 
     def keep(self) -> None:
         self._now["now"] = self.clock.unheld_now()

@@ -1,4 +1,4 @@
-"""The clock and the agenda: what is due is done in order, at its own moment, also after a restart."""
+"""The clock and the scheduler: due actions run in order, at their own moment, also after a restart."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Cfs(Service):
         return [each["id"] for each in self.get("/v3/components?limit=100000")["components"]]
 
     def plans(self) -> list[str]:
-        """What CFS has on the agenda."""
+        """The scheduled actions of CFS."""
         return [kind for _, kind, _ in self.site.scheduler._table.values() if kind.startswith("cfs.")]
 
     def apply(self, session: str, xnames: list[str], status: str = "applied") -> None:

@@ -30,7 +30,11 @@ class Links:
     """A snapshot: any change of a port between switches, a cable or a switch's power makes a new one necessary."""
 
     def __init__(
-        self, plan: FabricPlan, end: Callable[[str], str | None], state: Callable[[str], PortState], powered: frozenset[str]
+        self,
+        plan: FabricPlan,
+        end: Callable[[str], str | None],
+        state: Callable[[str], PortState],
+        powered: frozenset[str],
     ) -> None:
         self._plan = plan
         self.powered = powered
@@ -43,7 +47,9 @@ class Links:
         self._trees: dict[tuple[str, int | None], dict[str, tuple[str, Link]]] = {}
         self._zones: dict[int | None, dict[str, int]] = {}
 
-    def _working(self, end: Callable[[str], str | None], state: Callable[[str], PortState]) -> Iterator[tuple[Link, str]]:
+    def _working(
+        self, end: Callable[[str], str | None], state: Callable[[str], PortState]
+    ) -> Iterator[tuple[Link, str]]:
         for port in self._plan.ports.values():
             if port.edge or port.switch.xname not in self.powered:
                 continue

@@ -65,7 +65,9 @@ class FabricPlan:
         switch, _, jack = port.partition("j")
         planned_switch = self.switches.get(switch)
         number = _port_number(jack)
-        return None if planned_switch is None or number is None else PlannedPort(port, planned_switch, number, end, edge)
+        return (
+            None if planned_switch is None or number is None else PlannedPort(port, planned_switch, number, end, edge)
+        )
 
     def ports_of(self, switch: str) -> Sequence[PlannedPort]:
         """The ports with a cable, ordered by number."""

@@ -109,7 +109,9 @@ class Prober:
             address = self._fabric.plan.nics[target].address
             packet = self._fabric.packet(source, address, request.vlan)
             details = {"address": address, "seconds": packet.seconds}
-            return result | {"reached": packet.reached, "why": packet.failure_reason, "path": list(packet.path)} | details
+            return (
+                result | {"reached": packet.reached, "why": packet.failure_reason, "path": list(packet.path)} | details
+            )
         if request.vni is not None:
             trace = self._fabric.trace_rdma(source, target, request.vni)
         else:
@@ -152,7 +154,7 @@ class Prober:
         return self._is_up(self._owner(nic)), self._port_class(nic)
 
     def _is_up(self, node: str) -> bool:
-        return self._machine.boot.beating(node)
+        return self._machine.boot.sends_heartbeats(node)
 
     def _port_class(self, nic: str) -> Hashable:
         """The state of its port, and its switch: they determine where its frames go; None if it can send none."""

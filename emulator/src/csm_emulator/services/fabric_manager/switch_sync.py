@@ -45,7 +45,7 @@ class SwitchSync:
         self._schedule_at(moments)
 
     def delay(self, *ports: str) -> float:
-        fault = self._context.faults.strikes("slow-barrier", *ports)
+        fault = self._context.faults.trigger("slow-barrier", *ports)
         return float(fault.facts.get("seconds", SLOW_DELAY)) if fault else 0.0
 
     def reaches(self, switch: PlannedSwitch) -> bool:
@@ -73,7 +73,7 @@ class SwitchSync:
             return
         for port in ports:
             del self._due[port.xname]
-            if self._context.faults.strikes("fm-no-effect", port.xname):
+            if self._context.faults.trigger("fm-no-effect", port.xname):
                 self._context.log.add("port-push-lost", port.xname, "fault fm-no-effect")
             else:
                 self._fabric.configure(port.xname, "fabric-manager policy", **self._target_state(port))

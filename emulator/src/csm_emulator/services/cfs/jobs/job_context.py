@@ -18,7 +18,7 @@ Run = dict[str, Any]
 """The record of a session's run: ``name`` of the session, ``job``, ``pod``, ``began``, ``ended``, ``code``, ``layers``,
 ``target``, and data that one container leaves for the next."""
 NAMESPACE = "services"
-_STEP = "cfs.run-goes-on"
+_STEP = "cfs.run-step"
 
 
 class JobContext:

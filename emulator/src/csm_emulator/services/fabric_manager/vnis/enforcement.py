@@ -98,14 +98,14 @@ class Enforcement:
         self._store_enforced(task)
         vnis = self._vnis({port.dfa for port in ports})
         for port in ports:
-            if self._context.faults.strikes("fm-no-effect", port.xname):
+            if self._context.faults.trigger("fm-no-effect", port.xname):
                 self._context.log.add("port-push-lost", port.xname, "fault fm-no-effect")
             else:
                 self._fabric.configure(port.xname, "fabric-manager enforcement", vnis=vnis.get(port.dfa))
         self._store.tasks.change(name, _stage(FINISHED))
 
     def _obstacle(self, order: dict[str, str], ports: Iterable[PlannedPort]) -> str:
-        if self._context.faults.strikes("enforcement-failed", order["block"], order["partition"]):
+        if self._context.faults.trigger("enforcement-failed", order["block"], order["partition"]):
             return "fault enforcement-failed"
         unreachable = next((port.switch for port in ports if not self._switch_sync.reaches(port.switch)), None)
         return f"{unreachable.xname} does not answer" if unreachable else ""

@@ -25,7 +25,7 @@ from csm_emulator.services.kubernetes.storage.object_store import (
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.state.tables import RecordTable
 
-_ADVANCE_JOB = "kubernetes.job-goes-on"
+_ADVANCE_JOB = "kubernetes.advance-job"
 RUNS_FOR = (3.0, 20.0)
 """Seconds that the pod of a Job from a client or a CronJob runs."""
 _OWN_LABELS = ("job-name", "controller-uid", f"{BATCH}/job-name", f"{BATCH}/controller-uid", "pod-template-hash")
