@@ -31,7 +31,7 @@ ON CONFLICT (table_name, key) DO UPDATE SET value = excluded.value
 """
 _DELETE_ROW = "DELETE FROM records WHERE table_name = ? AND key = ?"
 _METADATA_TABLES = ("metadata", "about")
-"""Table that holds the format, from format 2 on and in format 1."""
+"""The table that holds the format: ``about`` in format 1, ``metadata`` since then."""
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 Entry = tuple[int, str]
 """Number and JSON of an entry of the event log."""
