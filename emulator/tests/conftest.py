@@ -1,4 +1,4 @@
-"""Machines without a network: what most tests of the emulator need."""
+"""Machines without a network, for most tests of the emulator."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from csm_emulator.state.file import StateFile
 from running_order import slow_first
 from service_client import open_site
 
-# On a shared machine the first example may take a second, which says nothing of the code; budgets have `make bench`.
+# On a shared machine the first example may take a second, which says nothing about the code; `make bench` has budgets.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# Whether a change may land must not be luck: the same code is tried with the same examples everywhere.
+# The result of a run must not depend on chance: every run tries the same examples for the same code.
 settings.register_profile("same", settings.get_profile("shared"), derandomize=True)
 settings.load_profile("shared" if os.environ.get("CANTON_TEST_EXPLORE") else "same")
 
@@ -35,11 +35,11 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Hypothesis draws from the constants of loaded modules, so all are loaded, whichever tests run."""
+    """Hypothesis draws from the constants of loaded modules, so all modules are loaded in every run."""
     for module in pkgutil.walk_packages(csm_emulator.__path__, "csm_emulator."):
         if not module.name.endswith(("__main__", "pytest_plugin")):
             importlib.import_module(module.name)
-    # All tests and modules stay until the end; the garbage collector need not walk over them again and again.
+    # All tests and modules stay until the end; the garbage collector need not scan them again and again.
     gc.collect()
     gc.freeze()
 
@@ -57,23 +57,23 @@ def _seconds(item: pytest.Item) -> int:
 
 @pytest.fixture(autouse=True)
 def closed_states(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever a test opened is closed after it."""
+    """Closes every state file that the test opened."""
     opened: list[StateFile] = []
     opening = StateFile.__init__
 
-    def open_and_note(kept: StateFile, path: Path) -> None:
-        opening(kept, path)
-        opened.append(kept)
+    def open_and_note(state_file: StateFile, path: Path) -> None:
+        opening(state_file, path)
+        opened.append(state_file)
 
     monkeypatch.setattr(StateFile, "__init__", open_and_note)
     yield
-    for kept in opened:
-        kept.close()
+    for opened_file in opened:
+        opened_file.close()
 
 
 @pytest.fixture
 def open_machine(tmp_path: Path) -> Iterator[Open]:
-    """A machine of a named topology, its clock standing still."""
+    """A machine of a named topology with a stopped clock."""
     opened: list[Site] = []
 
     def start(name: str) -> Site:
@@ -87,7 +87,7 @@ def open_machine(tmp_path: Path) -> Iterator[Open]:
 
 @pytest.fixture(scope="module")
 def shared_tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One for all tests of a file whose requests are refused, and so leave nothing."""
+    """One machine for all tests of a file whose requests are refused, and so leave no trace."""
     shared = open_site(tmp_path_factory.mktemp("shared") / "tiny.state")
     yield shared
     shared.state_file.close()

@@ -11,7 +11,7 @@ ADMIN = {"grant_type": "password", "client_id": "admin-cli", "username": "admin"
 
 
 def call(base: str, method: str, path: str, body: object = None) -> Any:
-    """One call of the admin API, with a fresh token: those of an administrator live for a minute."""
+    """One call of the admin API, with a new token: tokens of an administrator live for a minute."""
     token = _request("POST", f"{base}/realms/master/protocol/openid-connect/token", urllib.parse.urlencode(ADMIN))
     data = None if body is None else json.dumps(body)
     headers = {"Authorization": f"Bearer {token['access_token']}", "Content-Type": "application/json"}

@@ -33,7 +33,7 @@ class Pcs(Service):
         return next(task for task in self.show(transition)["tasks"] if task["xname"] == xname)
 
     def finish(self, transition: str, most: float = 3600.0) -> float:
-        """Steps until it ended; how long that took."""
+        """Steps until the transition has ended; the virtual seconds that it took."""
         passed = 0.0
         while self.state(transition) not in ("completed", "aborted"):
             assert passed < most, self.show(transition)

@@ -16,10 +16,10 @@ def slow_first(tests: Sequence[Test], seconds: Callable[[Test], int], workers: i
     finished steal from the end of another's stretch. So the slow tests are put at the beginning of each stretch.
     """
     slow = sorted(filter(seconds, tests), key=seconds, reverse=True)
-    others = iter([test for test in tests if not seconds(test)])
+    quick_tests = iter([test for test in tests if not seconds(test)])
     ordered: list[Test] = []
     for worker in range(workers):
         length = (len(tests) - len(ordered)) // (workers - worker)
         share = slow[worker::workers]
-        ordered += [*share, *islice(others, max(0, length - len(share)))]
+        ordered += [*share, *islice(quick_tests, max(0, length - len(share)))]
     return ordered

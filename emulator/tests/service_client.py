@@ -1,4 +1,4 @@
-"""The services as a client sees them, without a network, and what they say to others."""
+"""The services as a client sees them, without a network, and the requests that they send to others."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ GARBAGE = (
     b'{"name":"\\ud800","Name":null}',
 )
 load = cache(topologies.load)
-"""Nobody changes a topology, and to read it takes a fifth of the time that it takes to open a machine."""
+"""Topologies are immutable, and to load one takes a fifth of the time that it takes to open a machine."""
 
 
 class Service:
-    """One of them; paths are those below ``base``, quoted as in a URL."""
+    """A service; paths are those below ``base``, quoted as in a URL."""
 
     def __init__(self, site: Site, name: str, base: str) -> None:
         self.site = site
@@ -44,7 +44,7 @@ class Service:
         self._base = base
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
-        """A body of bytes goes as it is."""
+        """A body of bytes is sent as it is; any other is encoded as JSON."""
         target = self._base + path
         path, _, query = target.partition("?")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -56,7 +56,7 @@ class Service:
         assert reply.status == 200, reply.body
         return reply.json()
 
-    def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    def refusal(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and detail of the problem."""
         reply = self.ask(method, path, body)
         assert reply.media == "application/problem+json", reply
@@ -69,7 +69,7 @@ class Service:
         return self.site.set_fault(Fault(self.site.faults.new_id(), kind, targets, facts=facts)).id
 
     def orders(self, xname: str) -> list[str]:
-        """The ResetTypes that its controller was given."""
+        """The ResetTypes of the orders that the controller of the part received."""
         entries = self.site.log.after(0, 10_000)
         return [entry["action"] for entry in entries if entry["what"] == "power-order" and entry["target"] == xname]
 
@@ -77,12 +77,12 @@ class Service:
         return self.site.mesh.ask("smd", method, f"/hsm/v2{path}", {} if body is None else body)
 
     def component(self, xname: str) -> tuple[str, str]:
-        found = self.hsm("GET", f"/State/Components/{xname}").json()
-        return found["State"], found["Flag"]
+        record = self.hsm("GET", f"/State/Components/{xname}").json()
+        return record["State"], record["Flag"]
 
 
 class Spy:
-    """Sees what services ask of one another; ``instead`` answers for a service."""
+    """Records the requests between services; ``instead`` has the reply for a service that is not to be asked."""
 
     def __init__(self, site: Site) -> None:
         self.calls: list[tuple[str, str, str, Any]] = []
@@ -91,18 +91,18 @@ class Spy:
         site.mesh._ask = self._ask
 
     def _ask(self, service: str, call: Call) -> Reply:
-        # TAPMS calls its JSON a form; Keycloak gets real ones.
-        told = call.body.decode() if service == "keycloak" else json.loads(call.body) if call.body else None
-        self.calls.append((service, call.method, call.path, told))
+        # TAPMS declares its JSON as a form; Keycloak gets real forms.
+        body_json = call.body.decode() if service == "keycloak" else json.loads(call.body) if call.body else None
+        self.calls.append((service, call.method, call.path, body_json))
         return self.instead[service] if service in self.instead else self._site.ask(service, call)
 
     def bodies(self, path: str) -> list[Any]:
         return [body for _, _, called, body in self.calls if called == path]
 
 
-def open_site(path: Path, name: str = "tiny", sent: list[tuple[str, Any]] | None = None) -> Site:
-    """On a state file, so that a second one can go on where the first was; ``sent`` gets what goes outside."""
-    posted = sent if sent is not None else []
+def open_site(path: Path, name: str = "tiny", outgoing: list[tuple[str, Any]] | None = None) -> Site:
+    """A site on a state file, so that it can be opened again; ``outgoing`` collects the requests to servers outside."""
+    posted = outgoing if outgoing is not None else []
     start = StartOptions(load(name), seed=1, speed=0.0, moment=MOMENT)
     return Site(
         start, StateFile(path), lambda url, body: posted.append((url, body)), external_servers=_Agreeing(posted)
@@ -110,16 +110,16 @@ def open_site(path: Path, name: str = "tiny", sent: list[tuple[str, Any]] | None
 
 
 class _Agreeing(NoExternalServers):
-    def __init__(self, sent: list[tuple[str, Any]]) -> None:
-        self._sent = sent
+    def __init__(self, outgoing: list[tuple[str, Any]]) -> None:
+        self._sent = outgoing
 
     def answer_to(self, question: ExternalRequest) -> Reply:
         self._sent.append((question.url, json.loads(question.body)))
         return super().answer_to(question)
 
 
-def reopen(site: Site, sent: list[tuple[str, Any]] | None = None) -> Site:
-    """As after a restart: what was not written down is gone."""
+def reopen(site: Site, outgoing: list[tuple[str, Any]] | None = None) -> Site:
+    """The site after a restart, without the changes that were not stored."""
     site.save()
     site.state_file.close()
-    return open_site(site.state_file.path, site.machine.topology.name, sent)
+    return open_site(site.state_file.path, site.machine.topology.name, outgoing)

@@ -1,4 +1,4 @@
-"""Where HPE's own files lie: ``SPECS``, else beside this checkout. A clone without them says what it left out."""
+"""The folder of HPE's own files: ``SPECS``, else beside this checkout. A clone without them lists the skipped tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A patch said once is kept and told for each component: a few megabytes may not become gigabytes."""
+"""A patch is stored and reported for each component: a few megabytes must not become gigabytes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def nodes(site: Site) -> str:
 
 @pytest.mark.parametrize("size", [50_000, 100_000])
 def test_a_long_tag_for_all_nodes(alps: Site, size: int) -> None:
-    wanted = {"filters": {"ids": nodes(alps)}, "patch": {"tags": {"a": "x" * size}}}
-    assert patch(alps, "cfs", "/v3/components", wanted).status == 413
+    request = {"filters": {"ids": nodes(alps)}, "patch": {"tags": {"a": "x" * size}}}
+    assert patch(alps, "cfs", "/v3/components", request).status == 413
     one = alps.ask("cfs", Call("GET", f"/v3/components/{UP}"))
     assert (one.status, "tags" in one.json()) == (200, False)
 
@@ -44,7 +44,7 @@ def test_a_component_that_is_patched_again_and_again(tiny: Site) -> None:
 
 
 def test_a_long_error_for_all_nodes(alps: Site) -> None:
-    wanted = {"filters": {"ids": nodes(alps)}, "patch": {"error": "x" * 65_000}}
-    assert patch(alps, "bos", "/v2/components", wanted).status == 413
-    wanted["patch"] = {"error": "x" * 1000}
-    assert patch(alps, "bos", "/v2/components", wanted).status == 200
+    request = {"filters": {"ids": nodes(alps)}, "patch": {"error": "x" * 65_000}}
+    assert patch(alps, "bos", "/v2/components", request).status == 413
+    request["patch"] = {"error": "x" * 1000}
+    assert patch(alps, "bos", "/v2/components", request).status == 200

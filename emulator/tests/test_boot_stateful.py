@@ -1,6 +1,4 @@
-"""Whatever is asked of BOS, of CFS and of the Fabric Manager in whatever order, broken, waited for and opened again:
-what they say fits what is so.
-"""
+"""Any sequence of requests to BOS, CFS and the Fabric Manager, with faults, waits and restarts: the invariants hold."""
 
 from __future__ import annotations
 
@@ -13,14 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import boot_properties as boot_truths
-import site_properties as site_truths
+import boot_invariants
+import site_invariants
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Reply
-from site_properties import Picture
+from site_invariants import SiteView
 
 TINY = topologies.load("tiny")
 MOMENT = 1_800_000_000.0
@@ -36,7 +34,7 @@ nodes = st.lists(st.sampled_from(NODES), min_size=1, max_size=3, unique=True)
 names = st.sampled_from("ab")
 
 
-class Boots(RuleBasedStateMachine):
+class BootSequences(RuleBasedStateMachine):
     site: Site
 
     @initialize(seed=st.integers(0, 2))
@@ -48,13 +46,13 @@ class Boots(RuleBasedStateMachine):
         self.spoilt: set[str] = set()
         self.changed = 0.0
         self._enter()
-        images = boot_truths.get(self.site, "ims", "/v3/images")
+        images = boot_invariants.get(self.site, "ims", "/v3/images")
         self.image = next(one["link"] for one in images if one["arch"] == "x86_64")
 
     def _enter(self) -> None:
         self.kept = StateFile(self.folder / "state")
         self.site = Site(self.start, self.kept)
-        self.picture = Picture(self.site)
+        self.view = SiteView(self.site)
 
     def ask(self, service: str, method: str, path: str, body: Any) -> Reply:
         reply = self.site.mesh.ask(service, method, path, body)
@@ -67,10 +65,10 @@ class Boots(RuleBasedStateMachine):
 
     @rule(name=names)
     def drop_a_configuration(self, name: str) -> None:
-        """Not while somebody is to have it."""
-        wanted = boot_truths.get(self.site, "cfs", f"/v3/components?config_name={name}")["components"]
+        """Not while a component desires it."""
+        users = boot_invariants.get(self.site, "cfs", f"/v3/components?config_name={name}")["components"]
         reply = self.ask("cfs", "DELETE", f"/v3/configurations/{name}", {})
-        assert not (reply.ok and wanted), f"{wanted[0]['id']} desires {name}"
+        assert not (reply.ok and users), f"{users[0]['id']} desires {name}"
 
     @rule(name=names, members=nodes, configuration=st.none() | names)
     def put_a_template(self, name: str, members: list[str], configuration: str | None) -> None:
@@ -110,7 +108,7 @@ class Boots(RuleBasedStateMachine):
 
     @rule(node=st.sampled_from(NODES), action=st.sampled_from(["ForceOff", "On", "ForceRestart"]))
     def pull_the_plug(self, node: str, action: str) -> None:
-        self.site.machine.power.reset(node, action, "somebody")
+        self.site.machine.power.reset(node, action, "test")
 
     @rule(vlan=st.sampled_from(VLANS), method=st.sampled_from(["POST", "DELETE"]))
     def change_a_vlan(self, vlan: int, method: str) -> None:
@@ -130,8 +128,8 @@ class Boots(RuleBasedStateMachine):
     def change_a_port(self, port: str, first: str | None) -> None:
         links = [f"/fabric/port-policies/{name}" for name in (first, "edge-policy") if name]
         if self._fabric("PATCH", f"/fabric/ports/{port}", {"portPolicyLinks": links}).ok:
-            told = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
-            assert told["portPolicyLinks"] == links
+            document = boot_invariants.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
+            assert document["portPolicyLinks"] == links
 
     def _fabric(self, method: str, path: str, body: dict[str, Any]) -> Reply:
         self.changed = self.site.clock.now()
@@ -139,10 +137,12 @@ class Boots(RuleBasedStateMachine):
 
     @rule(port=st.sampled_from(PORTS), vlan=st.sampled_from(VLANS), online=st.booleans())
     def drift(self, port: str, vlan: int, online: bool) -> None:
-        before = boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
+        document_before = boot_invariants.get(self.site, "fabric-manager", f"/fabric/ports/{port}")
         self._fault("port-drift", port, None, online=int(online), native=vlan, allowed=vlan)
         self.spoilt.add(port)
-        assert boot_truths.get(self.site, "fabric-manager", f"/fabric/ports/{port}") == before, "nobody told it"
+        assert boot_invariants.get(self.site, "fabric-manager", f"/fabric/ports/{port}") == document_before, (
+            "the Fabric Manager does not see drift"
+        )
 
     @rule(kind=st.sampled_from(SWITCH_FAULTS), port=st.sampled_from(PORTS))
     def break_a_port(self, kind: str, port: str) -> None:
@@ -159,7 +159,7 @@ class Boots(RuleBasedStateMachine):
 
     @rule(service=st.sampled_from(["smd", "bss", "cfs", "pcs", "s3", "vcs"]), remaining=st.integers(1, 3))
     def break_the_wire(self, service: str, remaining: int) -> None:
-        """While BOS or CFS works; what we ask then may fail, so we wait until it is used up."""
+        """While BOS or CFS works; the test's own requests may then fail, so it waits until the fault is used up."""
         self._fault("server-error", service, remaining)
         self.wait(45.0)
         self.mend()
@@ -178,44 +178,44 @@ class Boots(RuleBasedStateMachine):
 
     @rule()
     def open_again(self) -> None:
-        """Everything is as it was."""
+        """A restart leaves everything as it was."""
         self.site.save()
-        contents, lines = self.picture.contents(), self.picture.lines()
+        contents, lines = self.view.contents(), self.view.lines()
         self.site.close()
         self.kept.close()
         self._enter()
-        assert self.picture.contents() == contents
-        assert self.picture.lines() == lines
+        assert self.view.contents() == contents
+        assert self.view.lines() == lines
 
     @rule()
     def settle(self) -> None:
-        """With nothing broken, in three hours every session has ended, and nobody works any more."""
+        """Without faults every session ends within three hours, and no component is left in one."""
         self.mend()
         self.site.step(3 * 3600.0)
-        for session in boot_truths.get(self.site, "bos", "/v2/sessions"):
+        for session in boot_invariants.get(self.site, "bos", "/v2/sessions"):
             assert session["status"]["status"] == "complete", session
-        sessions = boot_truths.get(self.site, "cfs", "/v3/sessions")["sessions"]
+        sessions = boot_invariants.get(self.site, "cfs", "/v3/sessions")["sessions"]
         assert [one["name"] for one in sessions if one["status"]["session"]["status"] != "complete"] == []
 
     @invariant()
-    def truths_hold(self) -> None:
+    def invariants_hold(self) -> None:
         if not hasattr(self, "site"):
             return
-        site_truths.check_machine(self.picture)
+        site_invariants.check_machine(self.view)
         if not any(fault.kind == "server-error" for fault in self.site.faults):
-            boot_truths.check_bos(self.picture, self.done)
-            boot_truths.check_cfs(self.picture)
-        boot_truths.check_frames(self.site, (None, *VLANS))
-        boot_truths.check_pushed(self.site, self.spoilt, self.changed)
+            boot_invariants.check_bos(self.view, self.done)
+            boot_invariants.check_cfs(self.view)
+        boot_invariants.check_frames(self.site, (None, *VLANS))
+        boot_invariants.check_pushed(self.site, self.spoilt, self.changed)
 
     def teardown(self) -> None:
         if hasattr(self, "site"):
             self.settle()
-            self.truths_hold()
+            self.invariants_hold()
             self.site.close()
             self.kept.close()
             shutil.rmtree(self.folder)
 
 
-TestBoots = Boots.TestCase
-TestBoots.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)
+TestBootSequences = BootSequences.TestCase
+TestBootSequences.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)

@@ -1,4 +1,4 @@
-"""The emulator and the product do not know one another; the ground truth least of all."""
+"""The emulator and the product import nothing from one another, and the machine imports nothing of the services."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 EMULATOR = Path(__file__).parents[1] / "src" / "csm_emulator"
 PRODUCT = Path(__file__).parents[2] / "src" / "canton"
-# It hands over to the command ``csm-emulator``, and so names the module.
+# It calls the command ``csm-emulator``, and so names the module.
 PASS_THROUGH = PRODUCT / "cli" / "commands" / "emulate.py"
 
 

@@ -1,5 +1,5 @@
-"""Whatever is asked of the services in whatever order, broken, waited for and opened again: what they say fits what is
-so, and nothing stays half done.
+"""Any sequence of requests to the services, with faults, waits and restarts: the invariants hold, and no work stays
+half done.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import site_properties as site_truths
+import site_invariants
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.power import SWITCHED
 from csm_emulator.machine.topology import catalog as topologies
@@ -23,15 +23,15 @@ from csm_emulator.services.pcs.power_status.polling import INTERVAL
 from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
-from site_properties import Picture
+from site_invariants import SiteView
 
 TINY = topologies.load("tiny")
 MOMENT = 1_800_000_000.0
-# Fewer names than parts: things happen to the same ones more often, and so meet.
+# Fewer names than parts, so that actions meet at the same parts more often.
 NODES = ("x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s0b1n0", "x1000c0s1b0n0")
 PARTS = (*NODES, "x1000c0s0", "x1000c0s1", "x1000c0", "x1000c0s0b0", "x3000m0p0v1", "x9999c0s0b0n0")
 TOUCHED = "x3000c0s1b0n0"
-"""The node whose state clients set by themselves."""
+"""The node whose state clients set themselves."""
 THERE = [xname for xname in PARTS if xname in TINY.parts]
 HARDWARE = [
     *(("no-power-on", xname) for xname in THERE if TINY.parts[xname].type in SWITCHED),
@@ -45,7 +45,7 @@ parts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4, unique=True)
 RESERVATIONS = "/hsm/v2/locks/service/reservations"
 
 
-class Services(RuleBasedStateMachine):
+class ServiceSequences(RuleBasedStateMachine):
     site: Site
 
     @initialize(seed=st.integers(0, 2))
@@ -65,11 +65,11 @@ class Services(RuleBasedStateMachine):
     def _enter(self) -> None:
         self.kept = StateFile(self.folder / "state")
         self.site = Site(self.start, self.kept)
-        self.picture = Picture(self.site)
+        self.view = SiteView(self.site)
 
     def ask(self, service: str, method: str, path: str, body: Any = None) -> Reply:
         path, _, query = path.partition("?")
-        pairs = tuple((name, value) for name, _, value in (each.partition("=") for each in query.split("&") if each))
+        pairs = tuple((name, value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair))
         data = b"" if body is None else json.dumps(body).encode()
         reply = self.site.ask(service, Call(method, path, pairs, {"content-type": "application/json"}, data, "::1"))
         if "json" in reply.media and reply.body:
@@ -80,14 +80,14 @@ class Services(RuleBasedStateMachine):
     def make_a_group(self, label: str, ids: list[str], exclusive: bool) -> None:
         """All of it or nothing."""
         body = {"label": label, "members": {"ids": ids}} | ({"exclusiveGroup": "x"} if exclusive else {})
-        before = self.picture.table("smd.groups")
+        groups_before = self.view.table("smd.groups")
         doubled = self.smd_is_doubled()
         reply = self.ask("smd", "POST", "/hsm/v2/groups", body)
-        after = self.picture.table("smd.groups")
+        groups_after = self.view.table("smd.groups")
         if reply.status == 201:
-            assert set(after[label]["members"]["ids"]) == set(ids)
+            assert set(groups_after[label]["members"]["ids"]) == set(ids)
         else:
-            assert after == before or doubled, reply.body
+            assert groups_after == groups_before or doubled, reply.body
 
     @rule(label=st.sampled_from("ab"), xname=st.sampled_from(PARTS), method=st.sampled_from(["POST", "DELETE"]))
     def change_a_group(self, label: str, xname: str, method: str) -> None:
@@ -110,30 +110,30 @@ class Services(RuleBasedStateMachine):
             elif what == "unlock":
                 self.locked.pop(xname, None)
 
-    @rule(ids=nodes, others=nodes, operation=st.sampled_from(["Force-Off", "Init", "On"]))
-    def power_what_is_locked(self, ids: list[str], others: list[str], operation: str) -> None:
+    @rule(ids=nodes, more_ids=nodes, operation=st.sampled_from(["Force-Off", "Init", "On"]))
+    def power_what_is_locked(self, ids: list[str], more_ids: list[str], operation: str) -> None:
         self.lock("lock", ids)
-        self.power(operation, others, None, False)
+        self.power(operation, more_ids, None, False)
         self.wait(20.0)
 
     def smd_is_doubled(self) -> bool:
         return any(fault.kind == "doubled-response" and fault.targets == "smd" for fault in self.site.faults)
 
-    # Of a doubled one nobody sees the first answer, and with it the keys.
+    # The first answer to a duplicated request is lost, and the keys with it.
     @precondition(lambda self: not self.smd_is_doubled())
     @rule(ids=nodes, minutes=st.sampled_from([1, 5, 15]))
     def reserve(self, ids: list[str], minutes: int) -> None:
         body = {"ComponentIDs": ids, "ProcessingModel": "flexible", "ReservationDuration": minutes}
         reply = self.ask("smd", "POST", RESERVATIONS, body)
-        for got in (reply.json().get("Success") or ()) if reply.ok else ():
-            self.keys[got["ID"]] = got
-            self.all_keys.add(got["ReservationKey"])
+        for reservation in (reply.json().get("Success") or ()) if reply.ok else ():
+            self.keys[reservation["ID"]] = reservation
+            self.all_keys.add(reservation["ReservationKey"])
 
     @precondition(lambda self: bool(self.keys))
     @rule(which=st.integers(0, 9), what=st.sampled_from(["release", "renew"]))
     def use_a_reservation(self, which: int, what: str) -> None:
-        got = list(self.keys.values())[which % len(self.keys)]
-        keys = [{"ID": got["ID"], "Key": got["ReservationKey"]}]
+        reservation = list(self.keys.values())[which % len(self.keys)]
+        keys = [{"ID": reservation["ID"], "Key": reservation["ReservationKey"]}]
         self.ask("smd", "POST", f"{RESERVATIONS}/{what}", {"ReservationKeys": keys, "ProcessingModel": "flexible"})
 
     @rule(enabled=st.booleans(), ids=nodes)
@@ -149,20 +149,20 @@ class Services(RuleBasedStateMachine):
         operation=st.sampled_from(sorted(OPERATIONS)),
         ids=parts,
         deadline=st.sampled_from([None, 0, 1, 5]),
-        lent=st.booleans(),
+        with_deputy_key=st.booleans(),
     )
-    def power(self, operation: str, ids: list[str], deadline: int | None, lent: bool) -> None:
-        if lent:
-            # Who has a deputy key may act on what is locked.
+    def power(self, operation: str, ids: list[str], deadline: int | None, with_deputy_key: bool) -> None:
+        if with_deputy_key:
+            # A client with a deputy key may act on a locked component.
             self.lent.update(ids)
-        location = [{"xname": xname} | self._deputy(xname, lent) for xname in ids]
+        location = [{"xname": xname} | self._deputy(xname, with_deputy_key) for xname in ids]
         body = {"operation": operation, "location": location, "taskDeadlineMinutes": deadline}
         reply = self.ask("pcs", "POST", "/v1/transitions", body)
         if reply.status == 200:
             self.transitions.append(reply.json()["transitionID"])
 
-    def _deputy(self, xname: str, lent: bool) -> dict[str, str]:
-        return {"deputyKey": self.keys[xname]["DeputyKey"]} if lent and xname in self.keys else {}
+    def _deputy(self, xname: str, with_deputy_key: bool) -> dict[str, str]:
+        return {"deputyKey": self.keys[xname]["DeputyKey"]} if with_deputy_key and xname in self.keys else {}
 
     @rule(
         operation=st.sampled_from(["On", "Off", "Soft-Restart", "Init"]),
@@ -182,13 +182,13 @@ class Services(RuleBasedStateMachine):
         if mended and any(self.site.faults):
             self.repair(-1)
 
-    @precondition(lambda self: bool(site_truths.running(self.picture)) and not any(self.site.faults))
+    @precondition(lambda self: bool(site_invariants.running(self.view)) and not any(self.site.faults))
     @rule()
     def follow(self) -> None:
-        """When the last one ends, at once nothing is reserved."""
+        """All reservations end with the last transition."""
         for _ in range(1000):
-            if not site_truths.running(self.picture):
-                site_truths.check_reservations(self.picture, self.all_keys)
+            if not site_invariants.running(self.view):
+                site_invariants.check_reservations(self.view, self.all_keys)
                 return
             self.site.step(5.0)
 
@@ -197,9 +197,11 @@ class Services(RuleBasedStateMachine):
     def look_at_a_transition(self, which: int, method: str) -> None:
         reply = self.ask("pcs", method, f"/v1/transitions/{self.transitions[which % len(self.transitions)]}")
         if method == "GET" and reply.status == 200:
-            told = reply.json()
-            assert told["taskCounts"]["total"] == sum(n for name, n in told["taskCounts"].items() if name != "total")
-            assert told["taskCounts"]["total"] == len(told.get("tasks", ()))
+            record = reply.json()
+            assert record["taskCounts"]["total"] == sum(
+                n for name, n in record["taskCounts"].items() if name != "total"
+            )
+            assert record["taskCounts"]["total"] == len(record.get("tasks", ()))
 
     @rule(ids=parts, watts=st.sampled_from([0, 1, 350, 100_000]))
     def cap(self, ids: list[str], watts: int) -> None:
@@ -264,49 +266,49 @@ class Services(RuleBasedStateMachine):
         self._note_trouble()
 
     def _note_trouble(self) -> None:
-        """Services that cannot speak to one another learn things later."""
+        """Services that cannot reach one another are late."""
         if any(fault.kind in WIRE or fault.kind == "bmc-unreachable" for fault in self.site.faults):
             self.quiet_until = self.site.clock.now()
 
     @rule()
     def open_again(self) -> None:
-        """Everything is as it was."""
+        """A restart leaves everything as it was."""
         self.site.save()
-        contents, lines, now = self.picture.contents(), self.picture.lines(), self.site.clock.now()
+        contents, lines, now = self.view.contents(), self.view.lines(), self.site.clock.now()
         self.kept.close()
         self._enter()
-        assert self.picture.contents() == contents
-        assert self.picture.lines() == lines
+        assert self.view.contents() == contents
+        assert self.view.lines() == lines
         assert self.site.clock.now() == now
 
     @rule()
     def settle(self) -> None:
-        """With nothing broken, in two hours everything that was begun has ended."""
+        """Without faults all work ends within two hours."""
         for fault in list(self.site.faults):
             self.site.clear_fault(fault.id)
         self._note_trouble()
         self.quiet_until = self.site.clock.now()
         self.site.step(7200.0)
-        assert site_truths.running(self.picture) == []
-        assert self.picture.due("pcs.run-phase") == []
-        site_truths.check_ready(self.picture, self.excused, 0.0)
+        assert site_invariants.running(self.view) == []
+        assert self.view.due("pcs.run-phase") == []
+        site_invariants.check_ready(self.view, self.excused, 0.0)
 
     @invariant()
-    def truths_hold(self) -> None:
+    def invariants_hold(self) -> None:
         if not hasattr(self, "site"):
             return
-        site_truths.check_machine(self.picture)
-        site_truths.check_scheduler(self.picture)
-        site_truths.check_successes(self.picture, self.seen)
-        site_truths.check_ready(self.picture, self.excused, self.quiet_until)
-        site_truths.check_locked(self.picture, {x: since for x, since in self.locked.items() if x not in self.lent})
+        site_invariants.check_machine(self.view)
+        site_invariants.check_scheduler(self.view)
+        site_invariants.check_successes(self.view, self.seen)
+        site_invariants.check_ready(self.view, self.excused, self.quiet_until)
+        site_invariants.check_locked(self.view, {x: since for x, since in self.locked.items() if x not in self.lent})
         if self.site.clock.now() - self.quiet_until > INTERVAL * 3:
-            site_truths.check_reservations(self.picture, self.all_keys)
+            site_invariants.check_reservations(self.view, self.all_keys)
 
     def teardown(self) -> None:
         if hasattr(self, "site"):
             self.settle()
-            self.truths_hold()
+            self.invariants_hold()
             self.kept.close()
             shutil.rmtree(self.folder)
 
@@ -315,5 +317,5 @@ def _no_json(name: str) -> None:
     raise AssertionError(f"{name} is no JSON")
 
 
-TestServices = Services.TestCase
-TestServices.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
+TestServiceSequences = ServiceSequences.TestCase
+TestServiceSequences.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)

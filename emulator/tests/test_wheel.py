@@ -55,7 +55,7 @@ def test_a_machine_runs_after_pip_install_in_a_clean_environment(wheel: Path, tm
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--require-hashes", "--requirement", str(LOCKED)], check=True)
     subprocess.run([*pip, "--no-deps", str(wheel)], check=True)
-    listed = subprocess.run([*pip[:3], "list"], check=True, capture_output=True, text=True).stdout
-    assert "csm-emulator" in listed
-    assert not any(line.split()[0] == "canton" for line in listed.splitlines())
+    listing = subprocess.run([*pip[:3], "list"], check=True, capture_output=True, text=True).stdout
+    assert "csm-emulator" in listing
+    assert not any(line.split()[0] == "canton" for line in listing.splitlines())
     start_and_stop(python, {name: value for name, value in os.environ.items() if name != "PYTHONPATH"})

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.report import Row, median
-from one_node import ALL, OneNode
+from node_requests import ALL, NodeRequests
 from service_client import open_site
 
 BUDGET = 3.0
@@ -25,7 +25,7 @@ def _ratios() -> dict[str, float]:
     with TemporaryDirectory() as folder:
         sites = [open_site(Path(folder) / f"{name}.state", name) for name in ("psi", "alps")]
         try:
-            small, large = map(OneNode, sites)
+            small, large = map(NodeRequests, sites)
             return {request: large.ask(request).milliseconds / small.ask(request).milliseconds for request in ALL}
         finally:
             for site in sites:

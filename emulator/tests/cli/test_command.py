@@ -41,25 +41,25 @@ def emulated(machine: Emulator, *arguments: str) -> subprocess.CompletedProcess[
     return command(*arguments, CSM_EMULATOR=machine.control)
 
 
-def test_people_are_told_where_it_is_and_what_to_try(tmp_path: Path) -> None:
+def test_the_greeting_has_addresses_and_examples(tmp_path: Path) -> None:
     arguments = [str(COMMAND), "tiny", "--port", "0"]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     with subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         try:
-            told = "".join(_until(run.stdout, "Ctrl-C ends it."))
-            assert re.search(r"gateway +https://127\.0\.0\.1:\d+\n", told)
-            ca = re.search(r"CA +(\S+)\n", told)
+            output = "".join(_until(run.stdout, "Ctrl-C ends it."))
+            assert re.search(r"gateway +https://127\.0\.0\.1:\d+\n", output)
+            ca = re.search(r"CA +(\S+)\n", output)
             assert ca
             assert "BEGIN CERTIFICATE" in Path(ca[1]).read_text()
-            assert len(re.findall(r"^  (?:TOKEN=\$\()?curl ", told, re.MULTILINE)) == 3
-            for line in [line for line in told.splitlines() if line.startswith("  curl ")]:
-                token = next(line for line in told.splitlines() if line.startswith("  TOKEN="))
-                shown = subprocess.run(
+            assert len(re.findall(r"^  (?:TOKEN=\$\()?curl ", output, re.MULTILINE)) == 3
+            for line in [line for line in output.splitlines() if line.startswith("  curl ")]:
+                token = next(line for line in output.splitlines() if line.startswith("  TOKEN="))
+                completed = subprocess.run(
                     ["/bin/sh", "-c", f"{token}\n{line}"], capture_output=True, text=True, check=True
                 )
-                assert "x1000c0" in shown.stdout
-            found = command("status", XDG_RUNTIME_DIR=str(tmp_path))
-            assert "tiny" in found.stdout
+                assert "x1000c0" in completed.stdout
+            status_run = command("status", XDG_RUNTIME_DIR=str(tmp_path))
+            assert "tiny" in status_run.stdout
         finally:
             run.send_signal(signal.SIGINT)
             assert run.wait(15) == 0
@@ -78,15 +78,15 @@ def test_programs_get_one_line(tmp_path: Path) -> None:
     command = [str(COMMAND), "tiny", "--port", "0", "--json", "--plain"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout
-        told = json.loads(run.stdout.readline())
+        description = json.loads(run.stdout.readline())
         run.send_signal(signal.SIGTERM)
         assert run.stdout.read() == ""
         assert run.wait(15) == 0
-    assert told["url"].startswith("http://127.0.0.1:")
-    assert told["ca"] is None
-    assert told["services"] == {}
-    assert {"username", "password", "roles"} <= set(told["users"][0])
-    assert told["control"].startswith("http://127.0.0.1:")
+    assert description["url"].startswith("http://127.0.0.1:")
+    assert description["ca"] is None
+    assert description["services"] == {}
+    assert {"username", "password", "roles"} <= set(description["users"][0])
+    assert description["control"].startswith("http://127.0.0.1:")
 
 
 def test_with_services_each_has_a_listener_of_its_own(machine: Emulator) -> None:
@@ -96,10 +96,10 @@ def test_with_services_each_has_a_listener_of_its_own(machine: Emulator) -> None
 
 def test_faults_are_set_listed_and_cleared(machine: Emulator) -> None:
     assert "no-power-on" in emulated(machine, "fault", "kinds").stdout
-    said = emulated(machine, "fault", "set", "boot-hangs", "x1000c0s0b0n[0-1]", "stage=pxe", "--next", "2")
-    assert said.returncode == 0, said.stderr
-    name = said.stdout.split()[0]
-    assert emulated(machine, "fault", "list").stdout == said.stdout
+    completed = emulated(machine, "fault", "set", "boot-hangs", "x1000c0s0b0n[0-1]", "stage=pxe", "--next", "2")
+    assert completed.returncode == 0, completed.stderr
+    name = completed.stdout.split()[0]
+    assert emulated(machine, "fault", "list").stdout == completed.stdout
     assert emulated(machine, "fault", "clear", name).returncode == 0
     assert "no faults" in emulated(machine, "fault", "list").stdout
     assert emulated(machine, "fault", "clear", name).returncode == 3
@@ -107,9 +107,9 @@ def test_faults_are_set_listed_and_cleared(machine: Emulator) -> None:
 
 
 def test_the_clock_is_shown_and_moved(machine: Emulator) -> None:
-    before = json.loads(emulated(machine, "clock", "show", "--json").stdout)
+    clock_before = json.loads(emulated(machine, "clock", "show", "--json").stdout)
     assert ", stopped" in emulated(machine, "clock", "step", "30").stdout
-    assert json.loads(emulated(machine, "clock", "show", "--json").stdout)["moment"] == before["moment"] + 30
+    assert json.loads(emulated(machine, "clock", "show", "--json").stdout)["moment"] == clock_before["moment"] + 30
     assert "2 times real time" in emulated(machine, "clock", "speed", "2").stdout
     emulated(machine, "clock", "speed", "0")
 
@@ -122,7 +122,7 @@ def test_a_state_is_saved_and_loaded(machine: Emulator, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nowhere"], "no topology and no file is called nowhere"),
         (["tiny", "--begin", "yesterday"], "--begin must be a time"),
@@ -131,18 +131,18 @@ def test_a_state_is_saved_and_loaded(machine: Emulator, tmp_path: Path) -> None:
         (["fault", "set", "latency", "smd", "seconds"], "not NAME=VALUE"),
     ],
 )
-def test_mistakes_are_explained(arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_mistakes_are_explained(arguments: list[str], message: str, tmp_path: Path) -> None:
     ran = command(*arguments, XDG_RUNTIME_DIR=str(tmp_path))
     assert ran.returncode != 0
-    assert said in ran.stderr
+    assert message in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", 0))
+        taken_socket.listen()
+        port = str(taken_socket.getsockname()[1])
         ran = command("tiny", "--port", port, XDG_RUNTIME_DIR=str(tmp_path))
     assert ran.returncode == 8
     assert f"port {port}" in ran.stderr

@@ -1,4 +1,4 @@
-"""The switches of ``csm-emulator``: what they print, and what they say to a slip of the pen."""
+"""The control commands of ``csm-emulator``: their output, and their answers to mistakes of the user."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Emulator]:
-    with emulate("tiny", "--speed", "0") as found:
-        yield found
+    with emulate("tiny", "--speed", "0") as machine:
+        yield machine
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ def machine(running: Emulator) -> Iterator[Emulator]:
     running.clear()
 
 
-def said(machine: Emulator, *arguments: str) -> str:
+def output_of(machine: Emulator, *arguments: str) -> str:
     ran = command(*arguments, CSM_EMULATOR=machine.control)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
 
-def refused(machine: Emulator, *arguments: str) -> str:
+def error_of(machine: Emulator, *arguments: str) -> str:
     ran = command(*arguments, CSM_EMULATOR=machine.control)
     assert ran.returncode != 0
     assert ran.stdout == ""
@@ -54,7 +54,7 @@ def refused(machine: Emulator, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("arguments", "columns"),
     [
         (["cfs-layer-fails", OTHER, "layer=0"], f"cfs-layer-fails  {OTHER} layer=0"),
         (["cfs-layer-fails", OTHER, "layer=2026.10"], f"cfs-layer-fails  {OTHER} layer=2026.10"),
@@ -62,12 +62,12 @@ def refused(machine: Emulator, *arguments: str) -> str:
         (["port-drift", "x1000c0r3j1p0", "native=1"], "port-drift  x1000c0r3j1p0 native=1"),
     ],
 )
-def test_facts_are_shown_as_they_were_written(machine: Emulator, asked: list[str], shown: str) -> None:
-    assert said(machine, "fault", "set", *asked).split("  ", 1)[1] == f"{shown}\n"
+def test_facts_are_shown_as_they_were_written(machine: Emulator, arguments: list[str], columns: str) -> None:
+    assert output_of(machine, "fault", "set", *arguments).split("  ", 1)[1] == f"{columns}\n"
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("arguments", "why"),
     [
         (["cfs-layer-fails", NODE, "lyer=1"], "takes layer=, task=, not lyer="),
         (["server-error", "smdd"], 'did you mean "smd"?'),
@@ -75,59 +75,59 @@ def test_facts_are_shown_as_they_were_written(machine: Emulator, asked: list[str
         (["server-error", "smd", "status=200"], "takes status= from 500 to 504, not '200'"),
     ],
 )
-def test_a_fault_that_could_never_strike_is_refused(machine: Emulator, asked: list[str], why: str) -> None:
-    told = refused(machine, "fault", "set", *asked)
-    assert why in told
-    assert told.count("\n") == 1
-    body = {"kind": asked[0], "targets": asked[1], "facts": dict(fact.split("=") for fact in asked[2:])}
+def test_a_fault_that_could_never_strike_is_refused(machine: Emulator, arguments: list[str], why: str) -> None:
+    message = error_of(machine, "fault", "set", *arguments)
+    assert why in message
+    assert message.count("\n") == 1
+    body = {"kind": arguments[0], "targets": arguments[1], "facts": dict(fact.split("=") for fact in arguments[2:])}
     answer = machine.send("POST", f"{machine.control}/faults", json.dumps(body))
-    assert (answer.status, f"csm-emulator: {answer.json()['detail']}\n") == (400, told)
+    assert (answer.status, f"csm-emulator: {answer.json()['detail']}\n") == (400, message)
 
 
 def test_what_was_cleared_is_shown(machine: Emulator) -> None:
-    first = said(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe")
-    second, third = (said(machine, "fault", "set", "server-error", name, "--next", "2") for name in ("smd", "pcs"))
-    assert said(machine, "fault", "clear", first.split()[0]) == first
-    assert said(machine, "fault", "clear", "--all") == second + third
-    assert said(machine, "fault", "clear", "--all") == "nothing was broken\n"
+    first = output_of(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe")
+    second, third = (output_of(machine, "fault", "set", "server-error", name, "--next", "2") for name in ("smd", "pcs"))
+    assert output_of(machine, "fault", "clear", first.split()[0]) == first
+    assert output_of(machine, "fault", "clear", "--all") == second + third
+    assert output_of(machine, "fault", "clear", "--all") == "nothing was broken\n"
 
 
 def test_what_happens_once_is_not_broken_for_ever(machine: Emulator) -> None:
-    said(machine, "fault", "set", "port-drift", "x1000c0r3j1p0", "native=1")
-    restart = said(machine, "fault", "set", "console-restart", "cray-console-node-0", "seconds=60")
+    output_of(machine, "fault", "set", "port-drift", "x1000c0r3j1p0", "native=1")
+    restart = output_of(machine, "fault", "set", "console-restart", "cray-console-node-0", "seconds=60")
     machine.step(59)
-    assert said(machine, "fault", "list") == restart
+    assert output_of(machine, "fault", "list") == restart
     machine.step(2)
-    assert said(machine, "fault", "list") == "no faults\n"
+    assert output_of(machine, "fault", "list") == "no faults\n"
 
 
 def test_the_log_names_the_fault(machine: Emulator) -> None:
-    name = said(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe").split()[0]
-    said(machine, "fault", "clear", name)
-    lines = said(machine, "log").splitlines()
+    name = output_of(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe").split()[0]
+    output_of(machine, "fault", "clear", name)
+    lines = output_of(machine, "log").splitlines()
     assert any(line.endswith(f"  fault-set  {NODE} boot-hangs {name} stage=pxe  (control API)") for line in lines)
     assert any(line.endswith(f"  fault-cleared  {NODE} boot-hangs {name} stage=pxe  (control API)") for line in lines)
 
 
 def test_pods_are_shown_in_columns_with_their_containers(machine: Emulator) -> None:
-    lines = said(machine, "pods").splitlines()
+    lines = output_of(machine, "pods").splitlines()
     pods = machine.ask_control("GET", "/pods")["pods"]
     starts = [line.index(pod["name"], len(pod["namespace"])) for line, pod in zip(lines, pods, strict=True)]
     assert len(set(starts)) == 1
-    shown = [line.split("  ")[-1].strip() for line in lines]
-    assert shown == [", ".join(pod["containers"]) for pod in pods]
+    states = [line.split("  ")[-1].strip() for line in lines]
+    assert states == [", ".join(pod["containers"]) for pod in pods]
 
 
 def test_a_pod_with_one_container_needs_no_name_of_it(machine: Emulator) -> None:
     pods = machine.ask_control("GET", "/pods")["pods"]
     single = next(pod for pod in pods if len(pod["containers"]) == 1)
     (container,) = single["containers"]
-    assert said(machine, "pod-log", single["name"]) == said(machine, "pod-log", single["name"], container)
+    assert output_of(machine, "pod-log", single["name"]) == output_of(machine, "pod-log", single["name"], container)
 
 
 def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) -> None:
-    example = next(line for line in said(machine, "pod-log", "--help").splitlines() if "cray-" in line)
-    said(machine, *example.replace("--follow", "").split()[1:])
+    example = next(line for line in output_of(machine, "pod-log", "--help").splitlines() if "cray-" in line)
+    output_of(machine, *example.replace("--follow", "").split()[1:])
 
 
 @pytest.mark.parametrize(
@@ -148,26 +148,26 @@ def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) ->
         (["statsu"], "psi, tiny; did you mean `csm-emulator status`?"),
     ],
 )
-def test_a_slip_is_explained(machine: Emulator, arguments: list[str], why: str) -> None:
-    assert why in refused(machine, *arguments)
+def test_a_mistake_is_explained(machine: Emulator, arguments: list[str], why: str) -> None:
+    assert why in error_of(machine, *arguments)
 
 
 def test_a_bad_state_is_named_as_the_user_named_it(machine: Emulator, tmp_path: Path) -> None:
     bad = tmp_path / "bad.state"
     bad.write_text("this is no state at all, whatever its name may say" * 100)
-    told = refused(machine, "load", str(bad))
-    assert f"{bad} cannot be read as a state: it is not a state of the emulator" in told
-    assert "/saved" not in told
+    message = error_of(machine, "load", str(bad))
+    assert f"{bad} cannot be read as a state: it is not a state of the emulator" in message
+    assert "/saved" not in message
 
 
 @pytest.mark.parametrize("text", ["[]", '[{"Xname": "x1000"}]', '{"a": 1}', '{"Hardware": {}}', "null", "{"])
 def test_what_is_no_dump_of_sls_is_no_machine(tmp_path: Path, text: str) -> None:
     dump = tmp_path / "hw.json"
     dump.write_text(text)
-    told = command(str(dump), "--port", "0", XDG_RUNTIME_DIR=str(tmp_path))
-    assert told.returncode != 0
-    assert f"{dump} is not an SLS dump: " in told.stderr
-    assert "GET /v1/dumpstate" in told.stderr
+    completed = command(str(dump), "--port", "0", XDG_RUNTIME_DIR=str(tmp_path))
+    assert completed.returncode != 0
+    assert f"{dump} is not an SLS dump: " in completed.stderr
+    assert "GET /v1/dumpstate" in completed.stderr
 
 
 def test_every_path_of_the_ready_line_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

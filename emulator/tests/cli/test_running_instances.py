@@ -1,4 +1,4 @@
-"""The notes of running emulators, in a folder in which others may plant things."""
+"""The files that list running emulators, in a folder in which other users may plant files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from csm_emulator.errors import InvalidInput, NotFound
 
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As /tmp is, when there is no folder of one's own."""
+    """The folder is like /tmp, for a user without a folder of their own."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.delenv(running_instances.ENVIRONMENT, raising=False)
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
@@ -31,7 +31,7 @@ def test_who_runs_is_found_until_it_ends(shared: Path) -> None:
 
 
 def test_a_planted_link_is_not_followed(shared: Path, tmp_path: Path) -> None:
-    """It would have files of ours deleted, which are not notes of emulators."""
+    """The file would make the emulator delete other files of the user."""
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "letters.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""boto3, as anybody installs it, against the site's S3."""
+"""boto3 from PyPI against the site's S3."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def _credentials(machine: Emulator) -> dict[str, str]:
 
 
 def _client(machine: Emulator, signature: str | None = None, **changed: str) -> Any:
-    got = _credentials(machine) | changed
+    credentials = _credentials(machine) | changed
     return boto3.client(
         "s3",
-        endpoint_url=got["EndpointURL"],
-        aws_access_key_id=got["AccessKeyId"],
-        aws_secret_access_key=got["SecretAccessKey"],
-        aws_session_token=got["SessionToken"],
+        endpoint_url=credentials["EndpointURL"],
+        aws_access_key_id=credentials["AccessKeyId"],
+        aws_secret_access_key=credentials["SecretAccessKey"],
+        aws_session_token=credentials["SessionToken"],
         region_name="default",
         verify=machine.ca,
         config=Config(signature_version=signature, retries={"max_attempts": 0}, s3={"addressing_style": "path"}),
@@ -60,8 +60,8 @@ def test_images_that_the_site_has(s3: Any) -> None:
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket="boot-images")
     keys = [one["Key"] for page in pages for one in page["Contents"]]
     manifest = next(key for key in keys if key.endswith("manifest.json"))
-    told = json.loads(s3.get_object(Bucket="boot-images", Key=manifest)["Body"].read())
-    for artefact in told["artifacts"]:
+    manifest_body = json.loads(s3.get_object(Bucket="boot-images", Key=manifest)["Body"].read())
+    for artefact in manifest_body["artifacts"]:
         key = artefact["link"]["path"].removeprefix("s3://boot-images/")
         body = s3.get_object(Bucket="boot-images", Key=key)["Body"].read()
         assert hashlib.md5(body).hexdigest() == artefact["md5"]  # noqa: S324 (what manifests have)
@@ -85,8 +85,8 @@ def test_ranges_and_checksums(s3: Any) -> None:
     part = s3.get_object(Bucket="boot-images", Key="mine/small", Range="bytes=2-4")
     assert part["Body"].read() == b"234"
     assert part["ContentRange"] == "bytes 2-4/10"
-    told = s3.head_object(Bucket="boot-images", Key="mine/small", ChecksumMode="ENABLED")
-    assert told["ChecksumSHA256"] == b64encode(hashlib.sha256(b"0123456789").digest()).decode()
+    head = s3.head_object(Bucket="boot-images", Key="mine/small", ChecksumMode="ENABLED")
+    assert head["ChecksumSHA256"] == b64encode(hashlib.sha256(b"0123456789").digest()).decode()
     with pytest.raises(ClientError, match=r"BadDigest|InvalidDigest|XAmzContentChecksumMismatch"):
         s3.put_object(Bucket="boot-images", Key="mine/bad", Body=b"x", ChecksumCRC32="AAAAAA==")
     assert not s3.list_objects_v2(Bucket="boot-images", Prefix="mine/bad")["KeyCount"]
@@ -103,22 +103,22 @@ def test_an_address_that_is_signed_works_without_credentials(machine: Emulator, 
 
 
 def test_signatures_of_version_2(machine: Emulator) -> None:
-    """Which boto3 makes by itself for URLs, when it is told no region."""
+    """Version 2 is what boto3 uses for URLs when no region is set."""
     old = _client(machine, "s3")
     old.put_object(Bucket="boot-images", Key="mine/ö d", Body=b"old", ContentType="text/plain", Metadata={"a": "b"})
     assert old.list_objects_v2(Bucket="boot-images", Prefix="mine/ö")["KeyCount"] == 1
     old.upload_fileobj(BytesIO(LARGE), "boot-images", "mine/old-parts", Config=TransferConfig(8 << 20))
     assert old.head_object(Bucket="boot-images", Key="mine/old-parts")["ContentLength"] == len(LARGE)
-    named = {"Bucket": "boot-images", "Key": "mine/ö d", "ResponseContentType": "text/x"}
-    address = old.generate_presigned_url("get_object", named, ExpiresIn=60)
+    parameters = {"Bucket": "boot-images", "Key": "mine/ö d", "ResponseContentType": "text/x"}
+    address = old.generate_presigned_url("get_object", parameters, ExpiresIn=60)
     assert "AWSAccessKeyId=" in address
     answer = machine.send("GET", address)
     assert (answer.body, answer.headers["content-type"]) == (b"old", "text/x")
     assert machine.send("PUT", address, "x").status == 403
     assert machine.send("GET", address.replace("text%2Fx", "text%2Fy")).status == 403
     assert machine.send("GET", re.sub(r"Expires=\d+", f"Expires={2**33}", address)).status == 403
-    gone = old.generate_presigned_url("get_object", named, ExpiresIn=-1)
-    assert b"Request has expired" in machine.send("GET", gone).body
+    expired_url = old.generate_presigned_url("get_object", parameters, ExpiresIn=-1)
+    assert b"Request has expired" in machine.send("GET", expired_url).body
     with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
         _client(machine, "s3", SecretAccessKey="wrong").list_buckets()
 
@@ -127,14 +127,14 @@ def test_who_has_no_key_gets_nothing(machine: Emulator) -> None:
     with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
         _client(machine, SecretAccessKey="wrong").list_buckets()
     with pytest.raises(ClientError, match=r"InvalidAccessKeyId|InvalidToken|InvalidClientTokenId"):
-        _client(machine, AccessKeyId="NOBODY").list_buckets()
+        _client(machine, AccessKeyId="UNKNOWN").list_buckets()
 
 
 def test_copies_and_deletes(s3: Any) -> None:
     s3.put_object(Bucket="boot-images", Key="mine/one", Body=b"1")
     s3.copy_object(Bucket="boot-images", Key="mine/two", CopySource="boot-images/mine/one")
-    gone = s3.delete_objects(Bucket="boot-images", Delete={"Objects": [{"Key": "mine/one"}, {"Key": "mine/none"}]})
-    assert len(gone["Deleted"]) == 2
+    deletion = s3.delete_objects(Bucket="boot-images", Delete={"Objects": [{"Key": "mine/one"}, {"Key": "mine/none"}]})
+    assert len(deletion["Deleted"]) == 2
     assert s3.get_object(Bucket="boot-images", Key="mine/two")["Body"].read() == b"1"
     with pytest.raises(ClientError, match="NoSuchKey"):
         s3.get_object(Bucket="boot-images", Key="mine/one")

@@ -1,4 +1,4 @@
-"""hvac, as anybody installs it, against the site's Vault."""
+"""hvac from PyPI against the site's Vault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def machine() -> Iterator[Emulator]:
 
 @pytest.fixture
 def vault(machine: Emulator) -> Iterator[hvac.Client]:
-    """Logged in with a token of Keycloak, as Manta does it."""
+    """A client that logged in with a token of Keycloak, as Manta does."""
     client = hvac.Client(url=machine.addresses["vault"], verify=machine.ca)
     client.auth.jwt.jwt_login("manta", machine.token(), path=f"jwt-manta-{SITE}")
     yield client
@@ -36,7 +36,7 @@ def test_a_token_of_keycloak_opens_it(vault: hvac.Client) -> None:
     assert vault.auth.token.lookup_self()["data"]["ttl"] > 0
 
 
-def test_a_token_of_nobody_does_not(machine: Emulator) -> None:
+def test_an_unknown_token_does_not(machine: Emulator) -> None:
     client = hvac.Client(url=machine.addresses["vault"], verify=machine.ca)
     with pytest.raises((InvalidRequest, Forbidden)):
         client.auth.jwt.jwt_login("manta", "not.a.token", path=f"jwt-manta-{SITE}")
@@ -47,9 +47,9 @@ def test_a_token_of_nobody_does_not(machine: Emulator) -> None:
 
 def test_the_cluster_s_certificate_is_there(vault: hvac.Client) -> None:
     read = vault.secrets.kv.v2.read_secret_version(f"{SITE}/k8s", mount_point="manta", raise_on_deleted_version=True)
-    found = read["data"]["data"]
-    assert b"BEGIN CERTIFICATE" in base64.b64decode(found["certificate-authority-data"])
-    assert b"PRIVATE KEY" in base64.b64decode(found["client-key-data"])
+    secret = read["data"]["data"]
+    assert b"BEGIN CERTIFICATE" in base64.b64decode(secret["certificate-authority-data"])
+    assert b"PRIVATE KEY" in base64.b64decode(secret["client-key-data"])
 
 
 def test_secrets_have_versions(machine: Emulator) -> None:

@@ -1,4 +1,4 @@
-"""Pods: what they say and when, what becomes of them, and that all of it survives."""
+"""Pods: their logs, their events, their end, and that all of them survive a restart."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def test_a_line_is_there_when_its_moment_has_come(site: Site) -> None:
 def test_a_follower_goes_on_from_where_it_was(site: Site) -> None:
     _start(site)
     cluster = site.context.cluster
-    seen, position = [], 0
+    events, position = [], 0
     for turn in range(5):
         cluster.write_log(*NAMES, "main", [f"{turn}.{number}" for number in range(3)])
         lines, position = cluster.follow(*NAMES, "main", position, most=2)
-        seen += [text for _, text in lines]
+        events += [text for _, text in lines]
     while True:
         lines, position = cluster.follow(*NAMES, "main", position, most=2)
         if not lines:
             break
-        seen += [text for _, text in lines]
-    assert seen == [f"{turn}.{number}" for turn in range(5) for number in range(3)]
+        events += [text for _, text in lines]
+    assert events == [f"{turn}.{number}" for turn in range(5) for number in range(3)]
 
 
-def test_what_an_ended_container_was_going_to_say_is_not_said(site: Site) -> None:
+def test_future_lines_of_an_ended_container_are_dropped(site: Site) -> None:
     _start(site)
     cluster = site.context.cluster
     cluster.begin(*NAMES, "main")
@@ -98,20 +98,20 @@ def test_a_pod_with_a_running_container_runs(site: Site) -> None:
 
 
 def test_watchers_hear_of_everything_with_rising_versions(site: Site) -> None:
-    heard: list[PodEvent] = []
+    pod_events: list[PodEvent] = []
     cluster = site.context.cluster
-    cluster.watch(heard.append)
+    cluster.watch(pod_events.append)
     _start(site)
     cluster.begin(*NAMES, "main")
     cluster.write_file(*NAMES, "main", "/mnt/image/complete", "{}")
     cluster.delete_pod(*NAMES)
-    assert [(event.kind, event.what) for event in heard] == [
+    assert [(event.kind, event.what) for event in pod_events] == [
         ("added", ""),
         ("changed", ""),
         ("file", "main:/mnt/image/complete"),
         ("deleted", ""),
     ]
-    versions = [event.pod.version for event in heard if event.kind != "file"]
+    versions = [event.pod.version for event in pod_events if event.kind != "file"]
     assert versions == sorted(set(versions))
 
 
@@ -134,13 +134,13 @@ def test_pods_logs_and_files_survive(site: Site) -> None:
     cluster.begin(*NAMES, "git")
     cluster.write_log(*NAMES, "main", ["now", (MOMENT + 60, "in a minute")])
     cluster.write_file(*NAMES, "main", "/a", "b")
-    before = cluster.pod(*NAMES)
-    again = reopen(site)
-    cluster = again.context.cluster
-    assert cluster.pod(*NAMES) == before
+    pod_before = cluster.pod(*NAMES)
+    reopened_site = reopen(site)
+    cluster = reopened_site.context.cluster
+    assert cluster.pod(*NAMES) == pod_before
     assert cluster.read_file(*NAMES, "main", "/a") == "b"
     assert [text for _, text in cluster.log(*NAMES, "main")] == ["now"]
     cluster.write_log(*NAMES, "main", ["and then"])
-    again.step(60)
+    reopened_site.step(60)
     assert [text for _, text in cluster.log(*NAMES, "main")] == ["now", "in a minute", "and then"]
-    again.state_file.close()
+    reopened_site.state_file.close()

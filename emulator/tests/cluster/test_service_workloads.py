@@ -1,4 +1,4 @@
-"""A service needs its pods: without them its API is away, and what an operator does waits for the operator."""
+"""A service needs its pods: without them its API is down, and the work of its operators waits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def scale(site: Site, workload: tuple[str, str], replicas: int) -> None:
 
 
 def scale_soon(site: Site, workload: tuple[str, str], replicas: int) -> None:
-    """No pod has ended yet, and none has begun."""
+    """Asserts that no pod has ended yet, and none has started since."""
     namespace, name = workload
     kind = "statefulsets" if name in STATEFUL else "deployments"
     path = f"/apis/apps/v1/namespaces/{namespace}/{kind}/{name}"
@@ -84,20 +84,20 @@ def test_a_job_of_ims_without_a_session_waits_for_the_operator_of_cfs(tiny: Site
     assert lab.ims.ask("GET", f"/jobs/{job}").status == 404
 
 
-def test_a_service_whose_pod_is_new_begins_anew(tiny: Site) -> None:
+def test_a_service_with_a_new_pod_starts_again(tiny: Site) -> None:
     """HMNFD subscribes with HSM once in the life of its pod."""
     tiny.step(60)
     hsm = Service(tiny, "smd", "/hsm/v2")
 
     def subscribers() -> set[str]:
-        found = {one["Subscriber"] for one in hsm.get("/Subscriptions/SCN")["SubscriptionList"]}
-        return {name for name in found if name.startswith("cray-hmnfd-")}
+        services = {one["Subscriber"] for one in hsm.get("/Subscriptions/SCN")["SubscriptionList"]}
+        return {name for name in services if name.startswith("cray-hmnfd-")}
 
-    before = subscribers()
+    subscribers_before = subscribers()
     scale(tiny, WORKLOADS["hmnfd"], 0)
-    assert subscribers() == before
+    assert subscribers() == subscribers_before
     scale(tiny, WORKLOADS["hmnfd"], 1)
-    assert len(subscribers() - before) == 1
+    assert len(subscribers() - subscribers_before) == 1
 
 
 def test_a_session_that_runs_is_reported_when_the_operator_is_back(tiny: Site) -> None:
@@ -175,34 +175,34 @@ def test_capmc_releases_its_reservations_when_it_ends(tiny: Site) -> None:
     capmc = Service(tiny, "capmc", "/capmc/v1")
     assert capmc.ask("POST", "/xname_reinit", {"xnames": [NODE]}).ok
     scale_soon(tiny, ("services", "cray-capmc"), 0)
-    gone = 0
+    releases = 0
     while tiny.context.cluster.runs(("services", "cray-capmc")):
         assert is_reserved()
         tiny.step(1)
-        gone += 1
-        assert gone < 60
+        releases += 1
+        assert releases < 60
     assert not is_reserved()
     scale(tiny, ("services", "cray-capmc"), 1)
     assert not is_reserved()
-    assert tiny.machine.power.state(NODE) == "off", "nobody switches it on again"
+    assert tiny.machine.power.state(NODE) == "off", "no service switches it on again"
 
 
-def test_nobody_finds_a_console_without_console_data(tiny: Site) -> None:
+def test_without_console_data_no_console_is_found(tiny: Site) -> None:
     consoles = Service(tiny, "console-operator", "/console-operator")
 
     def node_pod() -> tuple[int, dict[str, str]]:
         reply = consoles.ask("GET", "/getNodePod", {"xname": NODE}, JSON_BODY)
         return reply.status, reply.json()
 
-    before = node_pod()
-    assert before[0] == 200
+    pod_before = node_pod()
+    assert pod_before[0] == 200
     scale(tiny, ("services", "cray-console-data"), 0)
     reason = "invalid character 'o' in literal null (expecting 'u')"
     assert node_pod() == (500, {"message": f"There was an error querying console-data service: {reason}"})
     reply = consoles.ask("GET", f"/tail/{NODE}")
     assert (reply.status, reply.json()) == (404, {"message": f"Node {NODE} is not currently being monitored"})
     scale(tiny, ("services", "cray-console-data"), 1)
-    assert node_pod() == before
+    assert node_pod() == pod_before
 
 
 def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
@@ -213,8 +213,10 @@ def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
     text = "".join(tiny.context.consoles.read(OFF, START)[0])
     assert text.count("PXE-E18: Server response timeout.") in (46, 47, 48), "once a minute, and old lines go"
     assert "iPXE 1.21" not in text
-    told = [entry for entry in tiny.log.after(0, 10_000) if entry["what"] == "boot-stage" and entry["stage"] == "pxe"]
-    assert len(told) == 1
+    boot_stages = [
+        entry for entry in tiny.log.after(0, 10_000) if entry["what"] == "boot-stage" and entry["stage"] == "pxe"
+    ]
+    assert len(boot_stages) == 1
     tiny.machine.power.reset(OTHER, "ForceRestart", "test")
     scale(tiny, ("services", "cray-tftp"), 1)
     tiny.step(600)
@@ -224,7 +226,7 @@ def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
 
 
 def test_nodes_boot_with_the_ipxe_that_was_built_last(tiny: Site) -> None:
-    """cray-ipxe builds it, and puts it where cray-tftp has it from."""
+    """cray-ipxe builds the binary, and puts it where cray-tftp reads it."""
     scale(tiny, ("services", "cray-ipxe-x86-64"), 0)
     tiny.machine.power.reset(OFF, "On", "test")
     tiny.step(900)
@@ -245,7 +247,7 @@ def test_components_wait_for_the_batcher(tiny: Site) -> None:
 
 
 def test_a_stable_component_is_taken_up_by_the_status_operator_alone(tiny: Site) -> None:
-    """An enabled component that wants nothing is disabled again by BOS's status operator."""
+    """BOS's status operator disables an enabled component that desires nothing."""
     bos = Service(tiny, "bos", "/v2")
     scale(tiny, ("services", "cray-bos-operator-status"), 0)
     assert bos.ask("PATCH", f"/components/{NODE}", {"enabled": True}, JSON_BODY).ok

@@ -1,4 +1,4 @@
-"""The machines of the emulator's own tests."""
+"""The fixture of machines, which the emulator's own tests have too."""
 
 from conftest import open_machine
 

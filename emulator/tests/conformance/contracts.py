@@ -1,4 +1,4 @@
-"""HPE's own descriptions of the services, as they are published; ``SPECS`` says where they lie."""
+"""HPE's OpenAPI files of the services, as they are published, from the folder ``SPECS``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ABSENT = f"HPE's OpenAPI files are not at {SPECS}: conformance to them is not sh
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A file, and where its paths stand at the service."""
+    """One OpenAPI file, and the prefix of its paths at the service."""
 
     service: str
     file: str
@@ -53,14 +53,14 @@ class Operation:
     service: str
     method: str
     path: str
-    """At the service."""
+    """The path at the service."""
     summary: str
-    asked: str
-    """The path with those of its parameters filled in that take one of few words."""
+    example_path: str
+    """The path, with a value for each parameter that has an enum."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML 1.2: HPE writes ``on`` and ``off`` in enums, and times in examples, and means the words."""
+    """YAML 1.2: HPE writes ``on`` and ``off`` in enums, and times in examples, as words."""
 
 
 _NOT_OF_1_2 = frozenset({"tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"})
@@ -78,8 +78,8 @@ def here() -> bool:
 @cache
 def description(contract: Contract) -> dict[str, Any]:
     with (SPECS / contract.file).open() as file:
-        found: dict[str, Any] = yaml.load(file, _Loader)  # noqa: S506 (a safe loader with fewer booleans)
-    return found
+        document: dict[str, Any] = yaml.load(file, _Loader)  # noqa: S506 (a safe loader with fewer booleans)
+    return document
 
 
 def operations(contract: Contract) -> Iterator[Operation]:
@@ -88,24 +88,24 @@ def operations(contract: Contract) -> Iterator[Operation]:
         for method in METHODS:
             if method in item:
                 summary = " ".join(str(item[method].get("summary", "")).split())
-                asked = _filled(path, item[method].get("parameters", ()), description(contract))
+                example_path = _with_enums(path, item[method].get("parameters", ()), description(contract))
                 yield Operation(
-                    contract.service, method.upper(), contract.prefix + path, summary, contract.prefix + asked
+                    contract.service, method.upper(), contract.prefix + path, summary, contract.prefix + example_path
                 )
 
 
 def _item(paths: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    """IMS's old paths are those of another version once more: a reference into the same table."""
+    """The path's operations; an old path of IMS is a reference to another path of the same file."""
     item: Mapping[str, Any] = paths[path]
     if "$ref" not in item:
         return item
     return _item(paths, unquote(item["$ref"].removeprefix("#/paths/")).replace("~1", "/").replace("~0", "~"))
 
 
-def _filled(path: str, parameters: Iterable[Mapping[str, Any]], whole: Mapping[str, Any]) -> str:
+def _with_enums(path: str, parameters: Iterable[Mapping[str, Any]], whole: Mapping[str, Any]) -> str:
     for parameter in parameters:
-        named = parameter.get("schema", {}).get("$ref", "").rpartition("/")[2]
-        words = whole.get("components", {}).get("schemas", {}).get(named, parameter).get("enum")
+        schema_name = parameter.get("schema", {}).get("$ref", "").rpartition("/")[2]
+        words = whole.get("components", {}).get("schemas", {}).get(schema_name, parameter).get("enum")
         if parameter.get("in") == "path" and words:
             path = path.replace(f"{{{parameter['name']}}}", words[0])
     return path

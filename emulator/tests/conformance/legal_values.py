@@ -1,10 +1,10 @@
-"""Awkward but legal values for the fields of the services."""
+"""Unusual but legal values for the fields of the services."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-# PostgreSQL has no NUL, and UTF-8 no half of a pair.
+# PostgreSQL has no NUL, and UTF-8 has no half of a surrogate pair.
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=80)
 SHORT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=32)
 JSON_VALUES = st.recursive(

@@ -1,22 +1,22 @@
-"""Names of things that are there, by the parameter or property of HPE's files that takes them."""
+"""Names that exist in a machine, by the parameter or property of HPE's files that takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.furniture import NID_MAP, NODE, OTHER, STORAGE_GROUP
-from conformance.names_given import NAMES, fabric_manager_names
+from conformance.seed_records import NID_MAP, NODE, OTHER, STORAGE_GROUP
+from conformance.seeded_names import NAMES, fabric_manager_names
 from csm_emulator.site import Site
 
 Names = Mapping[str, Sequence[Any]]
 
 
 def names_of(site: Site, service: str, path: str = "") -> Names:
-    """Letter case does not count. ``peer`` is where requests come from, ``/id`` a name for paths only."""
+    """By parameter in small letters. ``peer`` is the address of a client, ``/id`` a name for paths only."""
     places = _at_paths(site).get(service, {})
     narrower = {
-        name: known for place, names in places.items() if path.startswith(place) for name, known in names.items()
+        name: values for place, names in places.items() if path.startswith(place) for name, values in names.items()
     }
     return {
         **_everywhere(site),
@@ -51,7 +51,7 @@ def _everywhere(site: Site) -> Names:
 
 
 def _of_one(site: Site) -> dict[str, Names]:
-    """Where one service calls a thing as no other does."""
+    """Names for the parameters that mean another thing at one service than at the others."""
     networks = [network.name for network in site.machine.topology.networks]
     aliases = [alias for place in site.machine.topology.places.values() for alias in place.aliases]
     controllers = [part.xname for part in site.machine.parts("NodeBMC", "RouterBMC")]
@@ -76,7 +76,7 @@ def _of_one(site: Site) -> dict[str, Names]:
 
 
 def _at_paths(site: Site) -> dict[str, dict[str, Names]]:
-    """Where only some of the things of a kind have what is asked for."""
+    """Narrower names for paths that only some records of a kind have."""
     controllers = [part.xname for part in site.machine.parts("NodeBMC", "ChassisBMC", "RouterBMC")]
     nodes = [part.xname for part in site.machine.parts("Node")]
     card = next((nic for nic in site.machine.topology.nics if nic.address), None)

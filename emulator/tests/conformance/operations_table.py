@@ -24,17 +24,17 @@ KINDS = (IMPLEMENTED, UNSUPPORTED, ABSENT_THERE_TOO, MISSING)
 @dataclass(frozen=True, slots=True)
 class Row:
     operation: Operation
-    found: str
+    support: str
     reason: str = ""
 
 
 def services() -> dict[str, EmulatedService]:
     with tempfile.TemporaryDirectory() as folder:
-        kept = StateFile(Path(folder) / "state")
+        state_file = StateFile(Path(folder) / "state")
         try:
-            return Site(StartOptions(topologies.empty(), speed=0.0), kept).services
+            return Site(StartOptions(topologies.empty(), speed=0.0), state_file).services
         finally:
-            kept.close()
+            state_file.close()
 
 
 def rows() -> Iterator[Row]:
@@ -46,27 +46,27 @@ def rows() -> Iterator[Row]:
 
 
 def _row(operation: Operation, router: Router | None) -> Row:
-    methods = router.find(operation.asked)[0] if router else {}
-    found = methods.get(operation.method)
-    if found is None:
+    methods = router.find(operation.example_path)[0] if router else {}
+    route = methods.get(operation.method)
+    if route is None:
         reason = _absent_there_too(operation)
         return Row(operation, ABSENT_THERE_TOO, reason) if reason else Row(operation, MISSING)
-    reason = reason_unsupported(found[0])
+    reason = reason_unsupported(route[0])
     return Row(operation, UNSUPPORTED, reason) if reason else Row(operation, IMPLEMENTED)
 
 
 def _absent_there_too(operation: Operation) -> str:
-    """Why the real service has no such operation either; empty when it has."""
+    """The reason why the real service has no such operation either; empty when it has one."""
     patterns = NOT_SERVED.get(operation.service, {})
-    asked = f"{operation.method} {operation.path}"
-    return next((reason for pattern, reason in patterns.items() if re.fullmatch(pattern, asked)), "")
+    label = f"{operation.method} {operation.path}"
+    return next((reason for pattern, reason in patterns.items() if re.fullmatch(pattern, label)), "")
 
 
 def page() -> str:
-    told = list(rows())
-    sections = [_section(service, told) for service in _services(told)]
+    table = list(rows())
+    sections = [_section(service, table) for service in _services(table)]
     return "\n".join(
-        [_HEAD, _counts(told), *sections, _DIFFERENCES, *_differences(KNOWN), _FAILURES, *_differences(SERVER_ERRORS)]
+        [_HEAD, _counts(table), *sections, _DIFFERENCES, *_differences(KNOWN), _FAILURES, *_differences(SERVER_ERRORS)]
     )
 
 
@@ -93,8 +93,8 @@ As above, for replies of 500 and more: none other was seen.
 """
 
 
-def _differences(known: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    for service, patterns in known.items():
+def _differences(reasons: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for service, patterns in reasons.items():
         lines = [f"### {service}\n", "| reply | what the real one does |", "|---|---|"]
         for pattern, reason in patterns.items():
             lines.append(f"| `{_in_table(pattern)}` | {_in_table(reason)} |")
@@ -105,26 +105,26 @@ def _in_table(text: str) -> str:
     return text.replace("|", r"\|")
 
 
-def _services(told: list[Row]) -> list[str]:
-    return list(dict.fromkeys(row.operation.service for row in told))
+def _services(table: list[Row]) -> list[str]:
+    return list(dict.fromkeys(row.operation.service for row in table))
 
 
-def _counts(told: list[Row]) -> str:
+def _counts(table: list[Row]) -> str:
     lines = ["| service | operations | implemented | 501 | not at HPE's | missing |", "|---|---|---|---|---|---|"]
-    for service in [*_services(told), "all"]:
-        mine = [row.found for row in told if service in (row.operation.service, "all")]
-        counts = [len(mine), *map(mine.count, KINDS)]
+    for service in [*_services(table), "all"]:
+        supports = [row.support for row in table if service in (row.operation.service, "all")]
+        counts = [len(supports), *map(supports.count, KINDS)]
         lines.append(f"| {service} | {' | '.join(map(str, counts))} |")
     return "\n".join(lines) + "\n"
 
 
-def _section(service: str, told: list[Row]) -> str:
+def _section(service: str, table: list[Row]) -> str:
     lines = [f"## {service}\n", "| operation | what it does | |", "|---|---|---|"]
-    for row in told:
+    for row in table:
         if row.operation.service == service:
-            shown = f"{row.found}: {row.reason}" if row.reason else row.found
+            support = f"{row.support}: {row.reason}" if row.reason else row.support
             summary = _in_table(row.operation.summary)
-            lines.append(f"| `{row.operation.method} {row.operation.path}` | {summary} | {shown} |")
+            lines.append(f"| `{row.operation.method} {row.operation.path}` | {summary} | {support} |")
     return "\n".join(lines) + "\n"
 
 

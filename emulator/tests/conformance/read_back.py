@@ -1,4 +1,4 @@
-"""What was written shows on every other path that has it: the form of the tables, and one go through a row."""
+"""A written object shows on every other path that has it: the form of the tables, and the check of one row."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Request = tuple[str, str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One of the other paths."""
+class ReadBack:
+    """One path on which the written object must show."""
 
-    where: Callable[[Thing, Any], Request]
-    """Of the thing, and of what the writer was told."""
-    found: Callable[[Any, Thing], Any]
-    """From the reply, the part that is compared."""
+    request: Callable[[Thing, Any], Request]
+    """Made of the object and of the body of the reply to the write."""
+    extract: Callable[[Any, Thing], Any]
+    """Takes the comparable part out of the body of the reply to ``request``."""
     expected: Callable[[Thing], Any]
     service: str = ""
-    """The row's, when not said."""
+    """That of the row when empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ class Row:
     service: str
     things: st.SearchStrategy[Thing]
     write: Callable[[Thing], Request]
-    shown: Sequence[Shown]
-    before: Callable[[Thing], Sequence[Request]] = lambda _: ()
-    """Makes room; may be refused."""
-    after: Callable[[Thing], Sequence[Request]] = lambda _: ()
-    """Takes it away, where it would be in the way of the next."""
+    read_backs: Sequence[ReadBack]
+    set_up: Callable[[Thing], Sequence[Request]] = lambda _: ()
+    """Requests before the write, such as the deletion of an old object; they may be refused."""
+    clean_up: Callable[[Thing], Sequence[Request]] = lambda _: ()
+    """Requests after the reads, where the object would disturb the next example."""
     changed: str = ""
-    """What the real service makes of the thing, where it does not keep it as it is."""
+    """What the real service changes in the object, if it does."""
     wait: float = 0.0
-    """Virtual seconds until it can be seen."""
+    """Virtual seconds until a read shows the write."""
     complete: Callable[[Request, Any], Request] = lambda request, _: request
-    """Puts into what is written what the last of ``before`` was told."""
+    """Completes the write with the body of the last reply to ``set_up``."""
 
 
 def get(path: Callable[[Thing], str]) -> Callable[[Thing, Any], Request]:
@@ -70,31 +70,31 @@ def _multipart(data: bytes) -> str:
     return f"multipart/form-data; boundary={boundary}"
 
 
-def go_through(row: Row, site: Site, thing: Thing) -> None:
-    told = None
-    for request in row.before(thing):
-        told = _told(ask(site, row.service, request))
+def check_row(row: Row, site: Site, thing: Thing) -> None:
+    body = None
+    for request in row.set_up(thing):
+        body = _body(ask(site, row.service, request))
     try:
-        _write_and_read(row, site, thing, row.complete(row.write(thing), told))
+        _write_and_read(row, site, thing, row.complete(row.write(thing), body))
     finally:
-        for request in row.after(thing):
+        for request in row.clean_up(thing):
             ask(site, row.service, request)
             site.step(row.wait)
 
 
-def _told(reply: Reply) -> Any:
+def _body(reply: Reply) -> Any:
     return json.loads(reply.body) if reply.body else None
 
 
-def _write_and_read(row: Row, site: Site, thing: Thing, request: Request) -> None:
-    reply = ask(site, row.service, request)
-    note(f"{request} → {reply}")
+def _write_and_read(row: Row, site: Site, thing: Thing, write: Request) -> None:
+    reply = ask(site, row.service, write)
+    note(f"{write} → {reply}")
     assert reply.ok
-    told = _told(reply)
+    answer = _body(reply)
     site.step(row.wait)
-    for each in row.shown:
-        request = each.where(thing, told)
-        read = ask(site, each.service or row.service, request)
+    for read_back in row.read_backs:
+        request = read_back.request(thing, answer)
+        read = ask(site, read_back.service or row.service, request)
         note(f"{request} → {read}")
         assert read.ok
-        assert each.found(json.loads(read.body), thing) == each.expected(thing)
+        assert read_back.extract(json.loads(read.body), thing) == read_back.expected(thing)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from conformance.legal_values import NEW_NODES, NODES, TEXT
-from conformance.read_back import Row, Shown, get
+from conformance.read_back import ReadBack, Row, get
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data.images import images
 from csm_emulator.state.random import SeededRandom
@@ -39,8 +39,8 @@ _TEMPLATE = st.fixed_dictionaries(
 )
 
 
-def _without(found: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name not in names}
+def _without(body: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in names}
 
 
 def _template(thing: dict[str, Any]) -> dict[str, Any]:
@@ -53,14 +53,14 @@ TEMPLATE = Row(
     _TEMPLATE,
     lambda thing: ("PUT", f"/v2/sessiontemplates/{thing['name']}", _without(thing, "name")),
     [
-        Shown(get(lambda thing: f"/v2/sessiontemplates/{thing['name']}"), lambda found, _: found, _template),
-        Shown(
+        ReadBack(get(lambda thing: f"/v2/sessiontemplates/{thing['name']}"), lambda body, _: body, _template),
+        ReadBack(
             get(lambda _: "/v2/sessiontemplates"),
-            lambda found, thing: [each for each in found if each["name"] == thing["name"]],
+            lambda body, thing: [record for record in body if record["name"] == thing["name"]],
             lambda thing: [_template(thing)],
         ),
     ],
-    changed="what is nobody's has no tenant",
+    changed="a template of the system has no tenant",
 )
 
 _ARTEFACTS = st.fixed_dictionaries({}, optional={"kernel": TEXT, "kernel_parameters": TEXT, "initrd": TEXT})
@@ -80,11 +80,11 @@ _FIELDS = {
 _TIMED = ("actual_state", "desired_state", "staged_state", "last_action")
 
 
-def _undated(found: dict[str, Any]) -> dict[str, Any]:
-    """Without what is said of every component, and the times that BOS sets."""
+def _undated(body: dict[str, Any]) -> dict[str, Any]:
+    """Without the status that BOS adds to every component, and the times that it sets."""
     return {
         name: _without(value, "last_updated") if name in _TIMED else value
-        for name, value in found.items()
+        for name, value in body.items()
         if name not in ("status", "last_action")
     }
 
@@ -92,8 +92,8 @@ def _undated(found: dict[str, Any]) -> dict[str, Any]:
 def _component(thing: dict[str, Any]) -> dict[str, Any]:
     if "desired_state" not in thing:
         return thing
-    begun_anew = {"boot_artifacts", "configuration"} & thing["desired_state"].keys()
-    return {"session": "", **thing} | ({"event_stats": _NO_ATTEMPTS} if begun_anew else {})
+    attempts_reset = {"boot_artifacts", "configuration"} & thing["desired_state"].keys()
+    return {"session": "", **thing} | ({"event_stats": _NO_ATTEMPTS} if attempts_reset else {})
 
 
 COMPONENT = Row(
@@ -102,20 +102,20 @@ COMPONENT = Row(
     st.fixed_dictionaries({"id": NEW_NODES}, optional=_FIELDS),
     lambda thing: ("PUT", "/v2/components", [thing]),
     [
-        Shown(get(lambda thing: f"/v2/components/{thing['id']}"), lambda found, _: _undated(found), _component),
-        Shown(
+        ReadBack(get(lambda thing: f"/v2/components/{thing['id']}"), lambda body, _: _undated(body), _component),
+        ReadBack(
             get(lambda thing: f"/v2/components?ids={thing['id']}"),
-            lambda found, _: [_undated(each) for each in found],
+            lambda body, _: [_undated(record) for record in body],
             lambda thing: [_component(thing)],
         ),
     ],
-    after=lambda thing: [("DELETE", f"/v2/components/{thing['id']}", None)],
-    changed="a state that is wished for by hand is no session's, and nothing was tried for it yet",
+    clean_up=lambda thing: [("DELETE", f"/v2/components/{thing['id']}", None)],
+    changed="a desired state that a client sets belongs to no session, and has no attempts yet",
 )
 
 
-def _patched(found: Any, thing: dict[str, Any]) -> dict[str, Any]:
-    return {name: _undated(found)[name] for name in thing if name != "id"}
+def _patched(body: Any, thing: dict[str, Any]) -> dict[str, Any]:
+    return {name: _undated(body)[name] for name in thing if name != "id"}
 
 
 _PATCH = st.fixed_dictionaries(
@@ -128,10 +128,10 @@ COMPONENT_PATCH = Row(
     _PATCH,
     lambda thing: ("PATCH", f"/v2/components/{thing['id']}", thing),
     [
-        Shown(get(lambda thing: f"/v2/components/{thing['id']}"), _patched, lambda thing: _without(thing, "id")),
-        Shown(
+        ReadBack(get(lambda thing: f"/v2/components/{thing['id']}"), _patched, lambda thing: _without(thing, "id")),
+        ReadBack(
             get(lambda thing: f"/v2/components?ids={thing['id']}"),
-            lambda found, thing: _patched(found[0], thing),
+            lambda body, thing: _patched(body[0], thing),
             lambda thing: _without(thing, "id"),
         ),
     ],
@@ -159,9 +159,9 @@ OPTIONS = Row(
     _OPTIONS,
     lambda thing: ("PATCH", "/v2/options", thing),
     [
-        Shown(
+        ReadBack(
             get(lambda _: "/v2/options"),
-            lambda found, thing: {name: found[name] for name in thing},
+            lambda body, thing: {name: body[name] for name in thing},
             lambda thing: thing,
         )
     ],
@@ -180,13 +180,13 @@ _SESSION = st.fixed_dictionaries(
 _TEMPLATE_T = {"boot_sets": {"nodes": {"path": _IMAGE["path"], "type": "s3", "node_groups": ["blue"]}}}
 
 
-def _session_by(path: Callable[[Any], str]) -> Shown:
-    return Shown(
+def _session_by(path: Callable[[Any], str]) -> ReadBack:
+    return ReadBack(
         get(path),
-        lambda found, thing: [
-            {name: each[name] for name in thing}
-            for each in (found if isinstance(found, list) else [found])
-            if each["name"] == thing["name"]
+        lambda body, thing: [
+            {name: record[name] for name in thing}
+            for record in (body if isinstance(body, list) else [body])
+            if record["name"] == thing["name"]
         ],
         lambda thing: [thing],
     )

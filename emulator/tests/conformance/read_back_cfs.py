@@ -9,8 +9,8 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from conformance.legal_values import LABELS, NEW_NODES, NODES, TEXT
-from conformance.read_back import Request, Row, Shown, get
-from conformance.software_furniture import CREDENTIALS, LAYER
+from conformance.read_back import ReadBack, Request, Row, get
+from conformance.seed_records_software import CREDENTIALS, LAYER
 
 _OPTIONS = st.fixed_dictionaries(
     {"batch_size": st.integers(1, 10_000)},
@@ -28,9 +28,9 @@ _IN_V2 = {"session_ttl": "sessionTTL", "additional_inventory_url": "additionalIn
 
 
 def _old_name(name: str) -> str:
-    """Of version 2, which writes names as camels."""
-    first, *rest = name.split("_")
-    return _IN_V2.get(name, first + "".join(map(str.capitalize, rest)))
+    """The name in version 2, which writes names in camel case."""
+    first, *words = name.split("_")
+    return _IN_V2.get(name, first + "".join(map(str.capitalize, words)))
 
 
 OPTIONS = Row(
@@ -39,14 +39,14 @@ OPTIONS = Row(
     _OPTIONS,
     lambda thing: ("PATCH", "/v3/options", thing),
     [
-        Shown(
+        ReadBack(
             get(lambda _: "/v3/options"),
-            lambda found, thing: {name: found[name] for name in thing},
+            lambda body, thing: {name: body[name] for name in thing},
             lambda thing: thing,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/v2/options"),
-            lambda found, thing: {name: found[_old_name(name)] for name in thing},
+            lambda body, thing: {name: body[_old_name(name)] for name in thing},
             lambda thing: thing,
         ),
     ],
@@ -74,8 +74,8 @@ def _body(thing: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in thing.items() if name != "name"}
 
 
-def _undated(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != "last_updated"}
+def _undated(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "last_updated"}
 
 
 def _in_v2(thing: dict[str, Any]) -> dict[str, Any]:
@@ -85,14 +85,14 @@ def _in_v2(thing: dict[str, Any]) -> dict[str, Any]:
 
 def _with_old_names(value: Any) -> Any:
     if isinstance(value, list):
-        return [_with_old_names(each) for each in value]
+        return [_with_old_names(inner) for inner in value]
     if isinstance(value, dict):
-        return {_old_name(name): _with_old_names(each) for name, each in value.items()}
+        return {_old_name(name): _with_old_names(inner) for name, inner in value.items()}
     return value
 
 
-def _shown_in_v2(found: dict[str, Any], _: Any) -> dict[str, Any]:
-    return {name: found[name] for name in ("name", "layers")}
+def _v2_name_and_layers(body: dict[str, Any], _: Any) -> dict[str, Any]:
+    return {name: body[name] for name in ("name", "layers")}
 
 
 CONFIGURATION = Row(
@@ -101,17 +101,19 @@ CONFIGURATION = Row(
     _CONFIGURATION,
     lambda thing: ("PUT", f"/v3/configurations/{thing['name']}", _body(thing)),
     [
-        Shown(
+        ReadBack(
             get(lambda thing: f"/v3/configurations/{thing['name']}"),
-            lambda found, _: _undated(found),
+            lambda body, _: _undated(body),
             lambda thing: thing,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/v3/configurations"),
-            lambda found, thing: [_undated(each) for each in found["configurations"] if each["name"] == thing["name"]],
+            lambda body, thing: [
+                _undated(record) for record in body["configurations"] if record["name"] == thing["name"]
+            ],
             lambda thing: [thing],
         ),
-        Shown(get(lambda thing: f"/v2/configurations/{thing['name']}"), _shown_in_v2, _in_v2),
+        ReadBack(get(lambda thing: f"/v2/configurations/{thing['name']}"), _v2_name_and_layers, _in_v2),
     ],
 )
 OLD_CONFIGURATION = Row(
@@ -120,12 +122,12 @@ OLD_CONFIGURATION = Row(
     st.fixed_dictionaries({"name": LABELS, "layers": _LAYERS}),
     lambda thing: ("PUT", f"/v2/configurations/{thing['name']}", _body(_in_v2(thing))),
     [
-        Shown(
+        ReadBack(
             get(lambda thing: f"/v3/configurations/{thing['name']}"),
-            lambda found, _: _undated(found),
+            lambda body, _: _undated(body),
             lambda thing: thing,
         ),
-        Shown(get(lambda thing: f"/v2/configurations/{thing['name']}"), _shown_in_v2, _in_v2),
+        ReadBack(get(lambda thing: f"/v2/configurations/{thing['name']}"), _v2_name_and_layers, _in_v2),
     ],
 )
 
@@ -152,17 +154,17 @@ _COMPONENT = st.fixed_dictionaries(
 )
 
 
-def _as_written(found: dict[str, Any], thing: dict[str, Any]) -> dict[str, Any]:
-    layers = [_undated(layer) for layer in found["state"]]
-    return {name: layers if name == "state" else found[name] for name in thing}
+def _as_written(body: dict[str, Any], thing: dict[str, Any]) -> dict[str, Any]:
+    layers = [_undated(layer) for layer in body["state"]]
+    return {name: layers if name == "state" else body[name] for name in thing}
 
 
-def _of_v2(found: dict[str, Any], _: Any) -> list[tuple[str, str]]:
-    return [(layer["cloneUrl"], layer["commit"]) for layer in found["state"]]
+def _of_v2(body: dict[str, Any], _: Any) -> list[tuple[str, str]]:
+    return [(layer["cloneUrl"], layer["commit"]) for layer in body["state"]]
 
 
 def _for_v2(thing: dict[str, Any]) -> list[tuple[str, str]]:
-    """Version 2 has the state in the commit, when it is not the usual one."""
+    """Version 2 appends the status to the commit, unless it is ``applied``."""
     return [
         (layer["clone_url"], layer["commit"] + ("" if layer["status"] == "applied" else f"_{layer['status']}"))
         for layer in thing["state"]
@@ -175,15 +177,17 @@ COMPONENT = Row(
     _COMPONENT,
     lambda thing: ("PUT", f"/v3/components/{thing['id']}", thing),
     [
-        Shown(get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing),
-        Shown(
+        ReadBack(
+            get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing
+        ),
+        ReadBack(
             get(lambda thing: f"/v3/components?ids={thing['id']}&state_details=true"),
-            lambda found, thing: [_as_written(each, thing) for each in found["components"]],
+            lambda body, thing: [_as_written(record, thing) for record in body["components"]],
             lambda thing: [thing],
         ),
-        Shown(get(lambda thing: f"/v2/components/{thing['id']}"), _of_v2, _for_v2),
+        ReadBack(get(lambda thing: f"/v2/components/{thing['id']}"), _of_v2, _for_v2),
     ],
-    after=lambda thing: [("DELETE", f"/v3/components/{thing['id']}", None)],
+    clean_up=lambda thing: [("DELETE", f"/v3/components/{thing['id']}", None)],
 )
 
 
@@ -193,7 +197,7 @@ def _written_in_v2(thing: dict[str, Any]) -> dict[str, Any]:
         {"cloneUrl": url, "commit": commit, "playbook": layer["playbook"], "sessionName": layer["session_name"]}
         for layer, (url, commit) in layers
     ]
-    # Not deeper: tags are named by people, and no version renames them.
+    # The names inside are not converted: people choose the names of tags, and no version renames them.
     return {_old_name(name): value for name, value in thing.items()} | {"state": state}
 
 
@@ -203,10 +207,12 @@ OLD_COMPONENT = Row(
     _COMPONENT,
     lambda thing: ("PUT", "/v2/components", [_written_in_v2(thing)]),
     [
-        Shown(get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing),
-        Shown(get(lambda thing: f"/v2/components/{thing['id']}"), _of_v2, _for_v2),
+        ReadBack(
+            get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing
+        ),
+        ReadBack(get(lambda thing: f"/v2/components/{thing['id']}"), _of_v2, _for_v2),
     ],
-    after=lambda thing: [("DELETE", f"/v2/components/{thing['id']}", None)],
+    clean_up=lambda thing: [("DELETE", f"/v2/components/{thing['id']}", None)],
     changed="version 2 writes how a layer ended behind its commit",
 )
 
@@ -216,11 +222,11 @@ _SOURCE = st.fixed_dictionaries(
 )
 
 
-def _source(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in _undated(found).items() if name != "credentials"}
+def _source(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in _undated(body).items() if name != "credentials"}
 
 
-def _said_of_source(thing: dict[str, Any]) -> dict[str, Any]:
+def _without_credentials(thing: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in thing.items() if name != "credentials"}
 
 
@@ -234,16 +240,18 @@ SOURCE = Row(
     _SOURCE,
     lambda thing: ("POST", "/v3/sources", thing),
     [
-        Shown(get(lambda thing: f"/v3/sources/{thing['name']}"), lambda found, _: _source(found), _said_of_source),
-        Shown(
+        ReadBack(
+            get(lambda thing: f"/v3/sources/{thing['name']}"), lambda body, _: _source(body), _without_credentials
+        ),
+        ReadBack(
             get(lambda thing: f"/v3/sources/{thing['name']}"),
-            lambda found, _: found["credentials"].keys(),
+            lambda body, _: body["credentials"].keys(),
             lambda _: {"authentication_method", "secret_name"},
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/v3/sources"),
-            lambda found, thing: [_source(each) for each in found["sources"] if each["name"] == thing["name"]],
-            lambda thing: [_said_of_source(thing)],
+            lambda body, thing: [_source(record) for record in body["sources"] if record["name"] == thing["name"]],
+            lambda thing: [_without_credentials(thing)],
         ),
     ],
     _removed("sources"),
@@ -262,12 +270,12 @@ _SESSION = st.fixed_dictionaries(
 )
 
 
-def _session(found: dict[str, Any]) -> dict[str, Any]:
-    ansible = {f"ansible_{name}": found["ansible"][name] for name in ("limit", "verbosity", "config")}
+def _session(body: dict[str, Any]) -> dict[str, Any]:
+    ansible = {f"ansible_{name}": body["ansible"][name] for name in ("limit", "verbosity", "config")}
     return {
-        "name": found["name"],
-        "configuration_name": found["configuration"]["name"],
-        "tags": found["tags"],
+        "name": body["name"],
+        "configuration_name": body["configuration"]["name"],
+        "tags": body["tags"],
         **ansible,
     }
 
@@ -278,15 +286,15 @@ SESSION = Row(
     _SESSION,
     lambda thing: ("POST", "/v3/sessions", thing),
     [
-        Shown(
-            get(lambda thing: f"/v3/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing
+        ReadBack(
+            get(lambda thing: f"/v3/sessions/{thing['name']}"), lambda body, _: _session(body), lambda thing: thing
         ),
-        Shown(
-            get(lambda thing: f"/v2/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing
+        ReadBack(
+            get(lambda thing: f"/v2/sessions/{thing['name']}"), lambda body, _: _session(body), lambda thing: thing
         ),
-        Shown(
+        ReadBack(
             get(lambda thing: f"/v3/sessions?name_contains={thing['name']}"),
-            lambda found, thing: [_session(each) for each in found["sessions"] if each["name"] == thing["name"]],
+            lambda body, thing: [_session(record) for record in body["sessions"] if record["name"] == thing["name"]],
             lambda thing: [thing],
         ),
     ],

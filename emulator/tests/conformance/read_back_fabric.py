@@ -9,7 +9,7 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from conformance.legal_values import LABELS, TEXT
-from conformance.read_back import Request, Row, Shown, Thing, get
+from conformance.read_back import ReadBack, Request, Row, Thing, get
 from csm_emulator.machine.fabric.plan import FabricPlan
 from csm_emulator.machine.topology import catalog as topologies
 
@@ -18,36 +18,36 @@ _DFAS = st.lists(st.sampled_from(sorted(_PORTS.values())), max_size=6, unique=Tr
 _NAME = st.from_regex(r"[A-Za-z0-9_~:@+-][A-Za-z0-9._~:@+-]{0,60}", fullmatch=True)
 
 
-def _as_said(found: dict[str, Any], thing: dict[str, Any]) -> dict[str, Any]:
-    return {name: found[name] for name in thing}
+def _written_fields(body: dict[str, Any], thing: dict[str, Any]) -> dict[str, Any]:
+    return {name: body[name] for name in thing}
 
 
-def _listed(path: str, key: str) -> Shown:
-    return Shown(
+def _listed(path: str, key: str) -> ReadBack:
+    return ReadBack(
         get(lambda _: path),
-        lambda found, thing: f"{path}/{thing[key]}" in found["documentLinks"],
+        lambda body, thing: f"{path}/{thing[key]}" in body["documentLinks"],
         lambda _: True,
     )
 
 
-def _document(path: str, key: str) -> Shown:
-    return Shown(get(lambda thing: f"{path}/{thing[key]}"), _as_said, lambda thing: thing)
+def _document(path: str, key: str) -> ReadBack:
+    return ReadBack(get(lambda thing: f"{path}/{thing[key]}"), _written_fields, lambda thing: thing)
 
 
-def _deleted(path: str, key: str) -> Callable[[Thing], Sequence[Request]]:
+def _deletion(path: str, key: str) -> Callable[[Thing], Sequence[Request]]:
     return lambda thing: [("DELETE", f"{path}/{thing[key]}", None)]
 
 
 def _of_manager(name: str, path: str, key: str, things: st.SearchStrategy[Thing]) -> Row:
-    """A document that is made, is there, and is listed."""
+    """A document that shows on its own path and in the list after it was created."""
     return Row(
         name,
         "fabric-manager",
         things,
         lambda thing: ("POST", path, thing),
         [_document(path, key), _listed(path, key)],
-        _deleted(path, key),
-        _deleted(path, key),
+        _deletion(path, key),
+        _deletion(path, key),
     )
 
 
@@ -74,7 +74,7 @@ _POLICY = st.fixed_dictionaries(
 _POLICIES = "/fabric/port-policies"
 
 
-def _policy_named(policy: dict[str, Any]) -> dict[str, Any]:
+def _without_link(policy: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in policy.items() if name != "documentSelfLink"}
 
 
@@ -84,20 +84,20 @@ POLICY = Row(
     st.tuples(_NAME, _POLICY).map(lambda pair: pair[1] | {"documentSelfLink": pair[0]}),
     lambda thing: ("POST", _POLICIES, thing),
     [
-        Shown(
+        ReadBack(
             get(lambda thing: f"{_POLICIES}/{thing['documentSelfLink']}"),
-            lambda found, thing: _as_said(found, _policy_named(thing)),
-            _policy_named,
+            lambda body, thing: _written_fields(body, _without_link(thing)),
+            _without_link,
         ),
-        Shown(
+        ReadBack(
             get(lambda thing: f"{_POLICIES}/{thing['documentSelfLink']}"),
-            lambda found, _: found["documentSelfLink"],
+            lambda body, _: body["documentSelfLink"],
             lambda thing: f"{_POLICIES}/{thing['documentSelfLink']}",
         ),
         _listed(_POLICIES, "documentSelfLink"),
     ],
-    _deleted(_POLICIES, "documentSelfLink"),
-    _deleted(_POLICIES, "documentSelfLink"),
+    _deletion(_POLICIES, "documentSelfLink"),
+    _deletion(_POLICIES, "documentSelfLink"),
     changed="a bare name becomes the whole link",
 )
 _LINKS = st.lists(
@@ -141,14 +141,14 @@ BLOCK = Row(
     [
         _document(_BLOCKS, "vniBlockName"),
         _listed(_BLOCKS, "vniBlockName"),
-        Shown(
-            lambda _, told: ("GET", told["enforcementTaskServiceLink"], None),
-            lambda found, _: (found["taskInfo"]["stage"], sorted(found["edgePortDFAs"])),
+        ReadBack(
+            lambda _, answer: ("GET", answer["enforcementTaskServiceLink"], None),
+            lambda body, _: (body["taskInfo"]["stage"], sorted(body["edgePortDFAs"])),
             lambda thing: ("FINISHED", sorted(thing["portDFAs"])),
         ),
     ],
-    lambda thing: [("POST", "/fabric/vni/partitions", _AROUND), *_deleted(_BLOCKS, "vniBlockName")(thing)],
-    _deleted(_BLOCKS, "vniBlockName"),
+    lambda thing: [("POST", "/fabric/vni/partitions", _AROUND), *_deletion(_BLOCKS, "vniBlockName")(thing)],
+    _deletion(_BLOCKS, "vniBlockName"),
     wait=30.0,
 )
 
@@ -157,10 +157,10 @@ _PLAIN = LABELS.map(lambda label: label[:40])
 _SPAN = st.tuples(st.integers(1024, 65_535), st.integers(1024, 65_535)).map(sorted)
 
 
-def _self_link(path: Callable[[Thing], str], name: str) -> Shown:
-    return Shown(
+def _self_link(path: Callable[[Thing], str], name: str) -> ReadBack:
+    return ReadBack(
         get(path),
-        lambda found, thing: f"{path(thing)}/{quote(str(thing[name]), safe='')}" in found["documentSelfLinks"],
+        lambda body, thing: f"{path(thing)}/{quote(str(thing[name]), safe='')}" in body["documentSelfLinks"],
         lambda _: True,
     )
 
@@ -176,7 +176,7 @@ VNID_PARTITION = Row(
     ),
     lambda thing: ("POST", _ROOT, thing),
     [_document(_ROOT, "partitionName"), _self_link(lambda _: _ROOT, "partitionName")],
-    after=_deleted(_ROOT, "partitionName"),
+    clean_up=_deletion(_ROOT, "partitionName"),
 )
 _WHOLE = {"partitionName": "whole", "description": "", "vniFirst": 1024, "vniLast": 65_535}
 
@@ -190,7 +190,7 @@ def _inside(name: str, kind: str, key: str, things: st.SearchStrategy[Thing]) ->
         lambda thing: ("POST", path, thing),
         [_document(path, key), _self_link(lambda _: path, key)],
         lambda _: [("POST", _ROOT, _WHOLE)],
-        _deleted(path, key),
+        _deletion(path, key),
     )
 
 
@@ -229,15 +229,15 @@ VNI = Row(
     ),
     lambda thing: ("POST", f"{_ROOT}/whole/vnis", thing),
     [
-        Shown(
+        ReadBack(
             get(lambda thing: f"{_ROOT}/whole/vnis/{thing['vni']}"),
-            lambda found, _: (found["VNI"], found["description"], found["isService"]),
+            lambda body, _: (body["VNI"], body["description"], body["isService"]),
             lambda thing: (thing["vni"], thing["description"], True),
         ),
         _self_link(lambda _: f"{_ROOT}/whole/vnis", "vni"),
     ],
     lambda _: [("POST", _ROOT, _WHOLE)],
-    _deleted(f"{_ROOT}/whole/vnis", "vni"),
+    _deletion(f"{_ROOT}/whole/vnis", "vni"),
 )
 
 ROWS = (VLAN, POLICY, PORT, PARTITION, BLOCK, VNID_PARTITION, POOL, JOB, VNI)

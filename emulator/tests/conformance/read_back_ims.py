@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from conformance.legal_values import LABELS, NEW_NODES, TEXT
-from conformance.read_back import Row, Shown, Thing, get
+from conformance.read_back import ReadBack, Row, Thing, get
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data.images import images, recipes
 from csm_emulator.state.random import SeededRandom
@@ -20,20 +20,20 @@ _ARCH = st.sampled_from(["x86_64", "aarch64"])
 _NEW = ("id", "created")
 
 
-def _said(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name not in _NEW}
+def _without_new(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in _NEW}
 
 
-def _everywhere(kind: str, expected: Callable[[Thing], Any], *versions: str) -> Sequence[Shown]:
-    """On the path of the new record, and in the list, in all versions."""
+def _everywhere(kind: str, expected: Callable[[Thing], Any], *versions: str) -> Sequence[ReadBack]:
+    """Reads on the path of the new record and in the list, in all versions."""
     return [
-        shown
+        read_back
         for version in versions
-        for shown in (
-            Shown(_one(f"{version}/{kind}"), lambda found, _: _said(found), expected),
-            Shown(
+        for read_back in (
+            ReadBack(_one(f"{version}/{kind}"), lambda body, _: _without_new(body), expected),
+            ReadBack(
                 get(_constant(f"{version}/{kind}")),
-                lambda found, thing: expected(thing) in [_said(each) for each in found],
+                lambda body, thing: expected(thing) in [_without_new(record) for record in body],
                 lambda _: True,
             ),
         )
@@ -41,7 +41,7 @@ def _everywhere(kind: str, expected: Callable[[Thing], Any], *versions: str) -> 
 
 
 def _one(path: str) -> Callable[[Thing, Any], tuple[str, str, None]]:
-    return lambda _, told: ("GET", f"{path}/{told['id']}", None)
+    return lambda _, answer: ("GET", f"{path}/{answer['id']}", None)
 
 
 def _constant(path: str) -> Callable[[Thing], str]:
@@ -87,17 +87,17 @@ BUILD_NODE = Row(
     st.fixed_dictionaries({"xname": NEW_NODES}),
     lambda thing: ("POST", "/v3/remote-build-nodes", thing),
     [
-        Shown(
-            get(lambda thing: f"/v3/remote-build-nodes/{thing['xname']}"), lambda found, _: found, lambda thing: thing
+        ReadBack(
+            get(lambda thing: f"/v3/remote-build-nodes/{thing['xname']}"), lambda body, _: body, lambda thing: thing
         ),
-        Shown(get(lambda _: "/v3/remote-build-nodes"), lambda found, thing: thing in found, lambda _: True),
-        Shown(
+        ReadBack(get(lambda _: "/v3/remote-build-nodes"), lambda body, thing: thing in body, lambda _: True),
+        ReadBack(
             get(lambda _: "/v3/remote-build-nodes/status"),
-            lambda found, thing: thing["xname"] in [each["xname"] for each in found],
+            lambda body, thing: thing["xname"] in [record["xname"] for record in body],
             lambda _: True,
         ),
     ],
-    after=lambda thing: [("DELETE", f"/v3/remote-build-nodes/{thing['xname']}", None)],
+    clean_up=lambda thing: [("DELETE", f"/v3/remote-build-nodes/{thing['xname']}", None)],
 )
 
 _KEY = {"name": "k", "public_key": "ssh-rsa AAAAB3Nza canton"}
@@ -117,9 +117,9 @@ _JOB = st.fixed_dictionaries(
 ).map(lambda thing: {**thing, "artifact_id": _JOBS[thing["job_type"]]})
 
 
-def _job_in(version: str) -> Shown:
-    return Shown(
-        _one(f"{version}/jobs"), lambda found, thing: {name: found[name] for name in thing}, lambda thing: thing
+def _job_in(version: str) -> ReadBack:
+    return ReadBack(
+        _one(f"{version}/jobs"), lambda body, thing: {name: body[name] for name in thing}, lambda thing: thing
     )
 
 

@@ -10,20 +10,20 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from conformance.furniture import BMC
 from conformance.legal_values import LABELS, MACS, NEW_NODES, NODES, OBJECTS, SHORT, TEXT
-from conformance.read_back import Row, Shown, get
+from conformance.read_back import ReadBack, Row, get
+from conformance.seed_records import BMC
 from csm_emulator.machine.topology import catalog as topologies
 
 _DATED = ("LastUpdated", "LastUpdatedTime")
 
 
-def _undated(found: dict[str, Any], *more: str) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name not in (*_DATED, *more)}
+def _undated(body: dict[str, Any], *more: str) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in (*_DATED, *more)}
 
 
-def _only(found: list[Any], key: str, thing: Any) -> Any:
-    return next(each for each in found if each[key] == thing[key])
+def _only(body: list[Any], key: str, thing: Any) -> Any:
+    return next(record for record in body if record[key] == thing[key])
 
 
 _SLS_HARDWARE = st.fixed_dictionaries(
@@ -43,20 +43,20 @@ SLS_HARDWARE = Row(
     _SLS_HARDWARE,
     lambda thing: ("POST", "/v1/hardware", thing),
     [
-        Shown(get(lambda thing: f"/v1/hardware/{thing['Xname']}"), lambda found, _: _undated(found), _sls_hardware),
-        Shown(
+        ReadBack(get(lambda thing: f"/v1/hardware/{thing['Xname']}"), lambda body, _: _undated(body), _sls_hardware),
+        ReadBack(
             get(lambda thing: f"/v1/search/hardware?xname={thing['Xname']}"),
-            lambda found, _: [_undated(each) for each in found],
+            lambda body, _: [_undated(record) for record in body],
             lambda thing: [_sls_hardware(thing)],
         ),
-        Shown(
+        ReadBack(
             get(lambda thing: f"/v1/search/hardware?class={thing['Class']}&type=comptype_node"),
-            lambda found, thing: _undated(_only(found, "Xname", thing)),
+            lambda body, thing: _undated(_only(body, "Xname", thing)),
             _sls_hardware,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/v1/dumpstate"),
-            lambda found, thing: _undated(found["Hardware"][thing["Xname"]]),
+            lambda body, thing: _undated(body["Hardware"][thing["Xname"]]),
             _sls_hardware,
         ),
     ],
@@ -85,20 +85,20 @@ SLS_NETWORK = Row(
     _NETWORK,
     lambda thing: ("PUT", f"/v1/networks/{thing['Name']}", thing),
     [
-        Shown(get(lambda thing: f"/v1/networks/{thing['Name']}"), lambda found, _: _undated(found), _network),
-        Shown(
+        ReadBack(get(lambda thing: f"/v1/networks/{thing['Name']}"), lambda body, _: _undated(body), _network),
+        ReadBack(
             get(lambda _: "/v1/networks"),
-            lambda found, thing: _undated(_only(found, "Name", thing)),
+            lambda body, thing: _undated(_only(body, "Name", thing)),
             _network,
         ),
-        Shown(
+        ReadBack(
             get(lambda thing: f"/v1/search/networks?name={thing['Name']}"),
-            lambda found, _: [_undated(each) for each in found],
+            lambda body, _: [_undated(record) for record in body],
             lambda thing: [_network(thing)],
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/v1/dumpstate"),
-            lambda found, thing: _undated(found["Networks"][thing["Name"]]),
+            lambda body, thing: _undated(body["Networks"][thing["Name"]]),
             _network,
         ),
     ],
@@ -119,14 +119,14 @@ SLS_STATE = Row(
     st.lists(_SLS_HARDWARE, max_size=5, unique_by=lambda thing: thing["Xname"]),
     lambda things: ("POST", "/v1/loadstate", _dump(things)),
     [
-        Shown(
+        ReadBack(
             get(lambda _: "/v1/dumpstate"),
-            lambda found, _: {xname: _undated(each) for xname, each in found["Hardware"].items()},
+            lambda body, _: {xname: _undated(record) for xname, record in body["Hardware"].items()},
             lambda things: {thing["Xname"]: _sls_hardware(thing) for thing in things},
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/v1/dumpstate"),
-            lambda found, _: found["Networks"],
+            lambda body, _: body["Networks"],
             lambda _: {},
         ),
     ],
@@ -150,25 +150,25 @@ _NO_CLOUD = {"meta-data": None, "user-data": None}
 
 @cache
 def _mac(xname: str) -> str:
-    """Of its card in the node network."""
+    """The MAC of the node's card in the node network."""
     return next(nic.mac for nic in topologies.load("tiny").nics if nic.owner == xname and nic.network == "NMN")
 
 
 def _boot(thing: dict[str, Any]) -> dict[str, Any]:
     cloud = thing.get("cloud-init", _NO_CLOUD)
-    kept = {name: thing[name] for name in ("params", "kernel", "initrd")}
-    return {"hosts": [NODES[thing["host"]]], **kept, "cloud-init": {**cloud, "phone-home": _PHONE_HOME}}
+    fields = {name: thing[name] for name in ("params", "kernel", "initrd")}
+    return {"hosts": [NODES[thing["host"]]], **fields, "cloud-init": {**cloud, "phone-home": _PHONE_HOME}}
 
 
 def _boot_request(thing: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in thing.items() if name != "host"}
-    return {"hosts": [NODES[thing["host"]]], **kept}
+    fields = {name: value for name, value in thing.items() if name != "host"}
+    return {"hosts": [NODES[thing["host"]]], **fields}
 
 
-def _boot_by(query: Callable[[Any], str]) -> Shown:
-    return Shown(
+def _boot_by(query: Callable[[Any], str]) -> ReadBack:
+    return ReadBack(
         get(lambda thing: f"/boot/v1/bootparameters?{query(thing)}"),
-        lambda found, _: found,
+        lambda body, _: body,
         lambda thing: [_boot(thing)],
     )
 
@@ -187,22 +187,22 @@ BSS_BOOT = Row(
                 lambda thing: f"mac={_mac(NODES[thing['host']])}",
             ),
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/boot/v1/bootparameters"),
-            lambda found, thing: [each for each in found if each.get("hosts") == [NODES[thing["host"]]]],
+            lambda body, thing: [record for record in body if record.get("hosts") == [NODES[thing["host"]]]],
             lambda thing: [_boot(thing)],
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/boot/v1/dumpstate"),
-            lambda found, thing: [
-                {name: each[name] for name in ("params", "kernel", "initrd")}
-                for each in found["Params"]
-                if each.get("hosts") == [NODES[thing["host"]]]
+            lambda body, thing: [
+                {name: record[name] for name in ("params", "kernel", "initrd")}
+                for record in body["Params"]
+                if record.get("hosts") == [NODES[thing["host"]]]
             ],
             lambda thing: [{name: thing[name] for name in ("params", "kernel", "initrd")}],
         ),
     ],
-    changed="cloud-init is shown in full, with what was never said empty; a dump leaves it out",
+    changed="cloud-init is shown in full, with empty values for the missing ones; a dump leaves it out",
 )
 BSS_BOOT_BY_MAC = Row(
     "boot parameters by MAC",
@@ -210,17 +210,17 @@ BSS_BOOT_BY_MAC = Row(
     st.fixed_dictionaries({"macs": st.lists(MACS, min_size=1, max_size=5, unique=True), "params": TEXT.filter(bool)}),
     lambda thing: ("PUT", "/boot/v1/bootparameters", thing),
     [
-        Shown(
+        ReadBack(
             get(lambda thing: f"/boot/v1/bootparameters?name={thing['macs'][0]}"),
-            lambda found, _: [(each["hosts"], each["params"]) for each in found],
+            lambda body, _: [(record["hosts"], record["params"]) for record in body],
             lambda thing: [([thing["macs"][0]], thing["params"])],
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/boot/v1/bootparameters"),
-            lambda found, thing: sorted(
-                each["hosts"][0]
-                for each in found
-                if each.get("params") == thing["params"] and each.get("hosts", [""])[0] in thing["macs"]
+            lambda body, thing: sorted(
+                record["hosts"][0]
+                for record in body
+                if record.get("params") == thing["params"] and record.get("hosts", [""])[0] in thing["macs"]
             ),
             lambda thing: sorted(thing["macs"]),
         ),
@@ -249,25 +249,25 @@ PCS_TRANSITION = Row(
     _TRANSITION,
     lambda thing: ("POST", "/v1/transitions", thing),
     [
-        Shown(
-            lambda _, told: ("GET", f"/v1/transitions/{told['transitionID']}", None),
-            lambda found, thing: {name: found[name] for name in _transition(thing)},
+        ReadBack(
+            lambda _, answer: ("GET", f"/v1/transitions/{answer['transitionID']}", None),
+            lambda body, thing: {name: body[name] for name in _transition(thing)},
             _transition,
         ),
-        Shown(
-            lambda _, told: ("GET", f"/v1/transitions/{told['transitionID']}", None),
-            lambda found, thing: {task["xname"] for task in found["tasks"]}.issuperset(
-                each["xname"] for each in thing["location"]
+        ReadBack(
+            lambda _, answer: ("GET", f"/v1/transitions/{answer['transitionID']}", None),
+            lambda body, thing: {task["xname"] for task in body["tasks"]}.issuperset(
+                record["xname"] for record in thing["location"]
             ),
             lambda _: True,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/v1/transitions"),
-            lambda found, _: max(found["transitions"], key=lambda each: str(each["createTime"]))["operation"],
+            lambda body, _: max(body["transitions"], key=lambda record: str(record["createTime"]))["operation"],
             lambda thing: _transition(thing)["operation"],
         ),
     ],
-    changed="operations are spelled with capitals; the deadline is told to nobody (internal/model/transitions.go)",
+    changed="operations are spelled with capitals; no reply has the deadline (internal/model/transitions.go)",
     wait=2.0,
 )
 _CONTROL = "Node Power Limit"
@@ -286,18 +286,18 @@ PCS_CAP = Row(
         },
     ),
     [
-        Shown(
-            lambda _, told: ("GET", f"/v1/power-cap/{told['taskID']}", None),
-            lambda found, _: (
-                found["type"],
-                found["taskStatus"],
-                sorted(each["xname"] for each in found["components"]),
+        ReadBack(
+            lambda _, answer: ("GET", f"/v1/power-cap/{answer['taskID']}", None),
+            lambda body, _: (
+                body["type"],
+                body["taskStatus"],
+                sorted(record["xname"] for record in body["components"]),
             ),
             lambda caps: ("patch", "completed", sorted(NODES[place] for place in caps)),
         ),
-        Shown(
+        ReadBack(
             lambda caps, _: ("POST", "/capmc/v1/get_power_cap", {"nids": [_FIRST_NID + place for place in caps]}),
-            lambda found, _: {each["nid"] - _FIRST_NID: each["controls"][0]["val"] for each in found["nids"]},
+            lambda body, _: {record["nid"] - _FIRST_NID: record["controls"][0]["val"] for record in body["nids"]},
             lambda caps: caps,
             "capmc",
         ),
@@ -314,9 +314,9 @@ HBTD_PARAMS = Row(
     ),
     lambda thing: ("PATCH", "/hmi/v1/params", thing),
     [
-        Shown(
+        ReadBack(
             get(lambda _: "/hmi/v1/params"),
-            lambda found, thing: {name: found[name] for name in thing},
+            lambda body, thing: {name: body[name] for name in thing},
             lambda thing: thing,
         )
     ],
@@ -352,14 +352,14 @@ SCSD_CONFIGURATION = Row(
     _SERVERS,
     lambda params: ("POST", "/v1/bmc/loadcfg", {"Targets": [BMC], "Params": params}),
     [
-        Shown(
+        ReadBack(
             lambda params, _: ("POST", "/v1/bmc/dumpcfg", {"Targets": [BMC], "Params": list(params)}),
-            lambda found, _: found["Targets"][0]["Params"],
+            lambda body, _: body["Targets"][0]["Params"],
             _switched_on,
         ),
-        Shown(
+        ReadBack(
             get(lambda params: f"/v1/bmc/cfg/{BMC}?params={quote(' '.join(params))}"),
-            lambda found, _: found["Params"],
+            lambda body, _: body["Params"],
             _switched_on,
         ),
     ],
@@ -387,8 +387,8 @@ _IMAGE = st.fixed_dictionaries(
 )
 
 
-def _image(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name not in ("imageID", "createTime")}
+def _image(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in ("imageID", "createTime")}
 
 
 FAS_IMAGE = Row(
@@ -397,14 +397,14 @@ FAS_IMAGE = Row(
     _IMAGE,
     lambda thing: ("POST", "/images", thing),
     [
-        Shown(
-            lambda _, told: ("GET", f"/images/{told['imageID']}", None),
-            lambda found, _: _image(found),
+        ReadBack(
+            lambda _, answer: ("GET", f"/images/{answer['imageID']}", None),
+            lambda body, _: _image(body),
             lambda thing: thing,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/images"),
-            lambda found, thing: thing in [_image(each) for each in found["images"]],
+            lambda body, thing: thing in [_image(record) for record in body["images"]],
             lambda _: True,
         ),
     ],
@@ -423,14 +423,14 @@ FAS_SNAPSHOT = Row(
     _SNAPSHOT,
     lambda thing: ("POST", "/snapshots", thing),
     [
-        Shown(
+        ReadBack(
             get(lambda thing: f"/snapshots/{thing['name']}"),
-            lambda found, thing: {name: found["parameters"][name] for name in thing},
+            lambda body, thing: {name: body["parameters"][name] for name in thing},
             lambda thing: thing,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: "/snapshots"),
-            lambda found, thing: _only(found["snapshots"], "name", thing)["uniqueDeviceCount"],
+            lambda body, thing: _only(body["snapshots"], "name", thing)["uniqueDeviceCount"],
             lambda _: 1,
         ),
     ],

@@ -22,27 +22,27 @@ from conformance.legal_values import (
     STATES,
     TEXT,
 )
-from conformance.read_back import Request, Row, Shown, get
+from conformance.read_back import ReadBack, Request, Row, get
 
 HSM = "/hsm/v2"
 COMPONENTS = f"{HSM}/State/Components"
 
 
-def _without_empty(thing: dict[str, Any], *kept: str) -> dict[str, Any]:
-    return {name: value for name, value in thing.items() if value or name in kept}
+def _without_empty(thing: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in thing.items() if value or name in names}
 
 
-def _sorted_members(found: dict[str, Any]) -> dict[str, Any]:
-    return found | {"members": {"ids": sorted(found["members"]["ids"])}}
+def _sorted_members(body: dict[str, Any]) -> dict[str, Any]:
+    return body | {"members": {"ids": sorted(body["members"]["ids"])}}
 
 
-def _ids(found: Any) -> list[str]:
-    return sorted(each["ID"] for each in found["Components"])
+def _ids(body: Any) -> list[str]:
+    return sorted(record["ID"] for record in body["Components"])
 
 
 def _one_of(key: str) -> Callable[[Any, Any], Any]:
-    """The one with this name in a list of all."""
-    return lambda found, thing: next(each for each in found if each[key] == thing[key])
+    """Finds the record with the same name in a list of all."""
+    return lambda body, thing: next(record for record in body if record[key] == thing[key])
 
 
 _MEMBERS = st.lists(st.sampled_from(NODES), max_size=8, unique=True)
@@ -70,25 +70,25 @@ GROUP = Row(
     _GROUPS,
     lambda group: ("POST", f"{HSM}/groups", group),
     [
-        Shown(
+        ReadBack(
             get(lambda group: f"{HSM}/groups/{group['label']}"),
-            lambda found, _: _sorted_members(found),
+            lambda body, _: _sorted_members(body),
             lambda group: _sorted_members(_without_empty(group, "description", "members")),
         ),
-        Shown(
+        ReadBack(
             get(lambda group: f"{HSM}/groups?group={group['label']}"),
-            lambda found, _: [_sorted_members(each) for each in found],
+            lambda body, _: [_sorted_members(record) for record in body],
             lambda group: [_sorted_members(_without_empty(group, "description", "members"))],
         ),
-        Shown(get(lambda _: f"{HSM}/groups/labels"), lambda found, group: group["label"] in found, lambda _: True),
-        Shown(
+        ReadBack(get(lambda _: f"{HSM}/groups/labels"), lambda body, group: group["label"] in body, lambda _: True),
+        ReadBack(
             get(lambda group: f"{COMPONENTS}?group={group['label']}"),
-            lambda found, _: _ids(found),
+            lambda body, _: _ids(body),
             lambda group: sorted(group["members"]["ids"]),
         ),
-        Shown(
+        ReadBack(
             get(lambda _: f"{HSM}/memberships"),
-            lambda found, group: sorted(each["id"] for each in found if group["label"] in each["groupLabels"]),
+            lambda body, group: sorted(record["id"] for record in body if group["label"] in record["groupLabels"]),
             lambda group: sorted(group["members"]["ids"]),
         ),
     ],
@@ -102,20 +102,20 @@ PARTITION = Row(
     _PARTITIONS,
     lambda partition: ("POST", f"{HSM}/partitions", partition),
     [
-        Shown(
+        ReadBack(
             get(lambda partition: f"{HSM}/partitions/{partition['name']}"),
-            lambda found, _: _sorted_members(found),
+            lambda body, _: _sorted_members(body),
             lambda partition: _sorted_members(_without_empty(partition, "members")),
         ),
-        Shown(get(lambda _: f"{HSM}/partitions/names"), lambda found, thing: thing["name"] in found, lambda _: True),
-        Shown(
+        ReadBack(get(lambda _: f"{HSM}/partitions/names"), lambda body, thing: thing["name"] in body, lambda _: True),
+        ReadBack(
             get(lambda partition: f"{COMPONENTS}?partition={partition['name']}"),
-            lambda found, _: _ids(found),
+            lambda body, _: _ids(body),
             lambda partition: sorted(partition["members"]["ids"]),
         ),
-        Shown(
+        ReadBack(
             get(lambda _: f"{HSM}/memberships"),
-            lambda found, thing: sorted(each["id"] for each in found if each["partitionName"] == thing["name"]),
+            lambda body, thing: sorted(record["id"] for record in body if record["partitionName"] == thing["name"]),
             lambda partition: sorted(partition["members"]["ids"]),
         ),
     ],
@@ -151,21 +151,21 @@ COMPONENT = Row(
     _COMPONENT,
     lambda component: ("POST", COMPONENTS, {"Components": [component]}),
     [
-        Shown(get(lambda thing: f"{COMPONENTS}/{thing['ID']}"), lambda found, _: found, _stored),
-        Shown(get(lambda thing: f"{COMPONENTS}/ByNID/{thing['NID']}"), lambda found, _: found, _stored),
-        Shown(
+        ReadBack(get(lambda thing: f"{COMPONENTS}/{thing['ID']}"), lambda body, _: body, _stored),
+        ReadBack(get(lambda thing: f"{COMPONENTS}/ByNID/{thing['NID']}"), lambda body, _: body, _stored),
+        ReadBack(
             get(lambda thing: f"{COMPONENTS}?nid={thing['NID']}"),
-            lambda found, _: found["Components"],
+            lambda body, _: body["Components"],
             lambda thing: [_stored(thing)],
         ),
-        Shown(
+        ReadBack(
             lambda thing, _: ("POST", f"{COMPONENTS}/Query", {"ComponentIDs": [thing["ID"]]}),
-            lambda found, _: found["Components"],
+            lambda body, _: body["Components"],
             lambda thing: [_stored(thing)],
         ),
-        Shown(
+        ReadBack(
             lambda thing, _: ("POST", f"{COMPONENTS}/ByNID/Query", {"NIDRanges": [f"{thing['NID']}-{thing['NID']}"]}),
-            lambda found, _: found["Components"],
+            lambda body, _: body["Components"],
             lambda thing: [_stored(thing)],
         ),
     ],
@@ -187,12 +187,12 @@ _ENDPOINT = st.fixed_dictionaries(
 
 
 def _endpoint(thing: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in thing.items() if name != "TemplateID"}
-    return {"Type": "NodeBMC", "FQDN": thing["ID"], "Password": "", **kept}
+    fields = {name: value for name, value in thing.items() if name != "TemplateID"}
+    return {"Type": "NodeBMC", "FQDN": thing["ID"], "Password": "", **fields}
 
 
-def _without_discovery(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != "DiscoveryInfo"}
+def _without_discovery(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "DiscoveryInfo"}
 
 
 REDFISH = Row(
@@ -201,19 +201,19 @@ REDFISH = Row(
     _ENDPOINT,
     lambda thing: ("POST", f"{HSM}/Inventory/RedfishEndpoints", thing),
     [
-        Shown(
+        ReadBack(
             get(lambda thing: f"{HSM}/Inventory/RedfishEndpoints/{thing['ID']}"),
-            lambda found, _: _without_discovery(found),
+            lambda body, _: _without_discovery(body),
             _endpoint,
         ),
-        Shown(
+        ReadBack(
             get(lambda thing: f"{HSM}/Inventory/RedfishEndpoints?id={thing['ID']}"),
-            lambda found, _: [_without_discovery(each) for each in found["RedfishEndpoints"]],
+            lambda body, _: [_without_discovery(record) for record in body["RedfishEndpoints"]],
             lambda thing: [_endpoint(thing)],
         ),
     ],
     lambda thing: [("DELETE", f"{HSM}/Inventory/RedfishEndpoints/{thing['ID']}", None)],
-    changed="the type is that of the xname, which is the FQDN when none is said; a POST forgets the TemplateID "
+    changed="the type is that of the xname, which is the FQDN when none is given; a POST forgets the TemplateID "
     "(pkg/redfish/rfendpoints.go)",
 )
 
@@ -237,21 +237,21 @@ _INTERFACE = st.fixed_dictionaries(
 
 
 def _interface(thing: dict[str, Any]) -> dict[str, Any]:
-    addresses = [_without_empty(each) for each in thing["IPAddresses"]]
+    addresses = [_without_empty(address) for address in thing["IPAddresses"]]
     return {**thing, "ID": thing["MACAddress"].replace(":", ""), "Type": "Node", "IPAddresses": addresses}
 
 
-def _undated(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != "LastUpdate"}
+def _undated(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "LastUpdate"}
 
 
 _INTERFACES = f"{HSM}/Inventory/EthernetInterfaces"
 
 
-def _interface_by(query: str) -> Shown:
-    return Shown(
+def _interface_by(query: str) -> ReadBack:
+    return ReadBack(
         get(lambda thing: f"{_INTERFACES}?{query.format(**thing)}"),
-        lambda found, thing: [_undated(each) for each in found if each["MACAddress"] == thing["MACAddress"]],
+        lambda body, thing: [_undated(record) for record in body if record["MACAddress"] == thing["MACAddress"]],
         lambda thing: [_interface(thing)],
     )
 
@@ -262,13 +262,13 @@ INTERFACE = Row(
     _INTERFACE,
     lambda thing: ("POST", _INTERFACES, thing),
     [
-        Shown(
-            get(lambda thing: f"{_INTERFACES}/{_interface(thing)['ID']}"), lambda found, _: _undated(found), _interface
+        ReadBack(
+            get(lambda thing: f"{_INTERFACES}/{_interface(thing)['ID']}"), lambda body, _: _undated(body), _interface
         ),
         *map(_interface_by, ("MACAddress={MACAddress}", "ComponentID={ComponentID}", "Type=Node")),
-        Shown(
+        ReadBack(
             get(lambda thing: f"{_INTERFACES}/{_interface(thing)['ID']}/IPAddresses"),
-            lambda found, _: found,
+            lambda body, _: body,
             lambda thing: _interface(thing)["IPAddresses"],
         ),
     ],
@@ -288,10 +288,12 @@ NODE_MAP = Row(
     _NODE_MAP,
     lambda thing: ("POST", f"{HSM}/Defaults/NodeMaps", {"NodeMaps": [thing]}),
     [
-        Shown(get(lambda thing: f"{HSM}/Defaults/NodeMaps/{thing['ID']}"), lambda found, _: found, lambda thing: thing),
-        Shown(
+        ReadBack(
+            get(lambda thing: f"{HSM}/Defaults/NodeMaps/{thing['ID']}"), lambda body, _: body, lambda thing: thing
+        ),
+        ReadBack(
             get(lambda _: f"{HSM}/Defaults/NodeMaps"),
-            lambda found, thing: _one_of("ID")(found["NodeMaps"], thing),
+            lambda body, thing: _one_of("ID")(body["NodeMaps"], thing),
             lambda thing: thing,
         ),
     ],
@@ -310,8 +312,10 @@ POWER_MAP = Row(
     _POWER_MAP,
     lambda thing: ("PUT", f"{HSM}/sysinfo/powermaps/{thing['id']}", thing),
     [
-        Shown(get(lambda thing: f"{HSM}/sysinfo/powermaps/{thing['id']}"), lambda found, _: found, lambda thing: thing),
-        Shown(get(lambda _: f"{HSM}/sysinfo/powermaps"), _one_of("id"), lambda thing: thing),
+        ReadBack(
+            get(lambda thing: f"{HSM}/sysinfo/powermaps/{thing['id']}"), lambda body, _: body, lambda thing: thing
+        ),
+        ReadBack(get(lambda _: f"{HSM}/sysinfo/powermaps"), _one_of("id"), lambda thing: thing),
     ],
 )
 
@@ -321,19 +325,19 @@ LOCK = Row(
     st.lists(st.sampled_from(NODES), min_size=1, max_size=8, unique=True).map(sorted),
     lambda xnames: ("POST", f"{HSM}/locks/lock", {"ComponentIDs": xnames, "ProcessingModel": "rigid"}),
     [
-        Shown(
+        ReadBack(
             lambda xnames, _: ("POST", f"{HSM}/locks/status", {"ComponentIDs": xnames}),
-            lambda found, _: sorted(each["ID"] for each in found["Components"] if each["Locked"]),
+            lambda body, _: sorted(record["ID"] for record in body["Components"] if record["Locked"]),
             lambda xnames: xnames,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: f"{HSM}/locks/status?locked=true"),
-            lambda found, _: _ids(found),
+            lambda body, _: _ids(body),
             lambda xnames: xnames,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: COMPONENTS),
-            lambda found, _: sorted(each["ID"] for each in found["Components"] if each.get("Locked")),
+            lambda body, _: sorted(record["ID"] for record in body["Components"] if record.get("Locked")),
             lambda xnames: xnames,
         ),
     ],
@@ -355,17 +359,17 @@ SUBSCRIPTION = Row(
     _SUBSCRIPTION,
     lambda thing: ("POST", f"{HSM}/Subscriptions/SCN", thing),
     [
-        Shown(
-            lambda _, told: ("GET", f"{HSM}/Subscriptions/SCN/{told['ID']}", None),
-            lambda found, _: {name: value for name, value in found.items() if name != "ID"},
+        ReadBack(
+            lambda _, answer: ("GET", f"{HSM}/Subscriptions/SCN/{answer['ID']}", None),
+            lambda body, _: {name: value for name, value in body.items() if name != "ID"},
             lambda thing: thing,
         ),
-        Shown(
+        ReadBack(
             get(lambda _: f"{HSM}/Subscriptions/SCN"),
-            lambda found, thing: [
-                {name: value for name, value in each.items() if name != "ID"}
-                for each in found["SubscriptionList"]
-                if each["Subscriber"] == thing["Subscriber"]
+            lambda body, thing: [
+                {name: value for name, value in record.items() if name != "ID"}
+                for record in body["SubscriptionList"]
+                if record["Subscriber"] == thing["Subscriber"]
             ],
             lambda thing: [thing],
         ),
@@ -426,16 +430,16 @@ HARDWARE = Row(
     _HARDWARE,
     lambda thing: ("POST", f"{HSM}/Inventory/Hardware", {"Hardware": [thing]}),
     [
-        Shown(get(lambda thing: f"{HSM}/Inventory/Hardware/{thing['ID']}"), lambda found, _: found, _in_place),
-        Shown(get(lambda _: f"{HSM}/Inventory/Hardware"), _one_of("ID"), _in_place),
-        Shown(
+        ReadBack(get(lambda thing: f"{HSM}/Inventory/Hardware/{thing['ID']}"), lambda body, _: body, _in_place),
+        ReadBack(get(lambda _: f"{HSM}/Inventory/Hardware"), _one_of("ID"), _in_place),
+        ReadBack(
             get(lambda thing: f"{HSM}/Inventory/HardwareByFRU/{quote(_fru(thing)['FRUID'])}"),
-            lambda found, _: found,
+            lambda body, _: body,
             _fru,
         ),
-        Shown(
+        ReadBack(
             get(lambda thing: f"{HSM}/Inventory/Hardware/Query/{thing['ID']}?children=false"),
-            lambda found, thing: _one_of("ID")(found["Nodes"], thing),
+            lambda body, thing: _one_of("ID")(body["Nodes"], thing),
             _in_place,
         ),
     ],

@@ -1,4 +1,4 @@
-"""TAPMS: tenants are made in Kubernetes, and show here."""
+"""TAPMS: a tenant is created in Kubernetes, and read from TAPMS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from conformance.legal_values import NODES
-from conformance.read_back import Row, Shown, get
+from conformance.read_back import ReadBack, Row, get
 
 _TENANTS = "/apis/tapms.hpe.com/v1alpha3/namespaces/tenants/tenants"
 _LABEL = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
@@ -37,8 +37,8 @@ def _object(spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _spec(found: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
-    return {name: found["spec"][name] for name in spec}
+def _spec(body: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    return {name: body["spec"][name] for name in spec}
 
 
 TENANT = Row(
@@ -47,33 +47,33 @@ TENANT = Row(
     _SPEC,
     lambda spec: ("POST", _TENANTS, _object(spec)),
     [
-        Shown(get(lambda spec: f"/v1alpha3/tenants/{spec['tenantname']}"), _spec, lambda spec: spec, "tapms"),
-        Shown(
+        ReadBack(get(lambda spec: f"/v1alpha3/tenants/{spec['tenantname']}"), _spec, lambda spec: spec, "tapms"),
+        ReadBack(
             get(lambda _: "/v1alpha3/tenants"),
-            lambda found, spec: [_spec(each, spec) for each in found["items"]],
+            lambda body, spec: [_spec(record, spec) for record in body["items"]],
             lambda spec: [spec],
             "tapms",
         ),
-        Shown(
+        ReadBack(
             get(lambda spec: f"/v1alpha3/tenants/{spec['tenantname']}"),
-            lambda found, _: sorted(found["status"].get("childnamespaces", [])),
+            lambda body, _: sorted(body["status"].get("childnamespaces", [])),
             lambda spec: sorted(f"{spec['tenantname']}-{child}" for child in spec["childnamespaces"]),
             "tapms",
         ),
-        Shown(
+        ReadBack(
             lambda spec, _: ("POST", "/v1alpha3/tenants", spec["tenantresources"][0]["xnames"][:1]),
-            lambda found, _: [each["metadata"]["name"] for each in found["items"]],
+            lambda body, _: [record["metadata"]["name"] for record in body["items"]],
             lambda spec: [spec["tenantname"]],
             "tapms",
         ),
-        Shown(
+        ReadBack(
             get(lambda spec: f"/hsm/v2/groups/{spec['tenantresources'][0]['hsmgrouplabel']}"),
-            lambda found, _: sorted(found["members"]["ids"]),
+            lambda body, _: sorted(body["members"]["ids"]),
             lambda spec: sorted(spec["tenantresources"][0]["xnames"]),
             "smd",
         ),
     ],
-    after=lambda spec: [("DELETE", f"{_TENANTS}/{spec['tenantname']}", None)],
+    clean_up=lambda spec: [("DELETE", f"{_TENANTS}/{spec['tenantname']}", None)],
     wait=60.0,
 )
 

@@ -1,4 +1,4 @@
-"""Requests made up from HPE's files, put to the emulator, and every reply held against what the file says of it."""
+"""Requests generated from HPE's files are sent to the emulator, and every reply is checked against the file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from schemathesis.checks import content_type_conformance, response_schema_confor
 from schemathesis.core.failures import FailureGroup
 from schemathesis.core.result import Err
 
-from conformance.closing import closed
 from conformance.contracts import Contract, description
-from conformance.familiar import make_familiar
-from conformance.furniture import furnish
 from conformance.names import names_of
+from conformance.plausible_requests import use_existing_names
 from conformance.samples import SAMPLES
-from conformance.violations import what
+from conformance.seed_records import seed
+from conformance.strict_schemas import strict_schema
+from conformance.violations import describe
 from csm_emulator.site import Site
 from csm_emulator.transport.call import Call, Reply
 
@@ -36,7 +36,7 @@ CHECKS = [status_code_conformance, content_type_conformance, response_schema_con
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A reply that is not as the file says."""
+    """A reply that does not match the file."""
 
     service: str
     operation: str
@@ -50,29 +50,29 @@ class Finding:
 @dataclass(slots=True)
 class Findings:
     statuses: dict[str, Counter[int]] = field(default_factory=dict)
-    """By operation."""
-    found: dict[Finding, str] = field(default_factory=dict)
-    """With one request that shows it."""
+    """Counts of each status, by operation."""
+    violations: dict[Finding, str] = field(default_factory=dict)
+    """Each with one request that leads to it."""
     server_errors: dict[Finding, str] = field(default_factory=dict)
 
     @property
-    def asked(self) -> int:
-        return sum(each.total() for each in self.statuses.values())
+    def replies(self) -> int:
+        return sum(counter.total() for counter in self.statuses.values())
 
     @property
-    def done(self) -> int:
-        return sum(count for each in self.statuses.values() for status, count in each.items() if status < 300)
+    def successes(self) -> int:
+        return sum(count for counter in self.statuses.values() for status, count in counter.items() if status < 300)
 
     @property
-    def never_done(self) -> list[str]:
-        """The operations at which nothing succeeded."""
+    def never_successful(self) -> list[str]:
+        """The operations with no successful reply."""
         return [label for label, counts in self.statuses.items() if min(counts, default=400) >= 300]
 
 
 def examine(contract: Contract, open_site: Callable[[], Site], examples: int) -> Findings:
-    """Each operation has a machine to itself, so that what one does never hides what another would say."""
+    """Examines each operation on a machine of its own, so that none changes the replies of another."""
     findings = Findings()
-    schema = schemathesis.openapi.from_dict(closed(description(contract)))
+    schema = schemathesis.openapi.from_dict(strict_schema(description(contract)))
     for result in schema.get_all_operations():
         if isinstance(result, Err):
             raise result.err()
@@ -81,7 +81,7 @@ def examine(contract: Contract, open_site: Callable[[], Site], examples: int) ->
 
 
 class _Examination:
-    """Of one operation."""
+    """The examination of one operation."""
 
     def __init__(self, contract: Contract, operation: Any, site: Site, findings: Findings) -> None:
         self._contract = contract
@@ -90,14 +90,14 @@ class _Examination:
         self._findings = findings
         self._label = f"{operation.method.upper()} {operation.path}"
         self._statuses = findings.statuses.setdefault(self._label, Counter())
-        made = furnish(site, contract.service)
-        self._names = {**names_of(site, contract.service, operation.path), **made}
+        seeded = seed(site, contract.service)
+        self._names = {**names_of(site, contract.service, operation.path), **seeded}
         self._samples = SAMPLES.get(contract.service, {}).get(self._label, ())
 
     def run(self, examples: int) -> None:
         self._run(self._operation.as_strategy(), examples if self._takes_something() else 1)
         if self._operation.body or self._operation.query:
-            with suppress(Unsatisfiable):  # where anything goes
+            with suppress(Unsatisfiable):  # the operation accepts every input
                 self._run(self._operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), max(1, examples // 5))
 
     def _takes_something(self) -> bool:
@@ -114,25 +114,25 @@ class _Examination:
             suppress_health_check=list(HealthCheck),
         )
         @given(case=cases, seed=st.integers(0, 2**32 - 1))
-        def one(case: Any, seed: int) -> None:
+        def send_one(case: Any, seed: int) -> None:
             random = Random(seed)
-            make_familiar(case, self._names, self._samples, random)
-            self._put(case, random.choice(["127.0.0.1", *self._names["peer"]]))
+            use_existing_names(case, self._names, self._samples, random)
+            self._send(case, random.choice(["127.0.0.1", *self._names["peer"]]))
 
-        one()
+        send_one()
 
-    def _put(self, case: Any, peer: str) -> None:
+    def _send(self, case: Any, peer: str) -> None:
         request = requests.Request(**_without_extras(case.as_transport_kwargs(base_url=BASE))).prepare()
         reply = self._site.ask(self._contract.service, _call(self._contract, request, peer))
         self._statuses[reply.status] += 1
-        shown = f"{request.method} {request.url} {request.body!r} → {reply.status} {reply.body[:300]!r}"
+        example = f"{request.method} {request.url} {request.body!r} → {reply.status} {reply.body[:300]!r}"
         for failure in _failures(case, request, reply):
-            self._findings.found.setdefault(self._finding(reply, failure), shown)
+            self._findings.violations.setdefault(self._finding(reply, failure), example)
         if reply.status >= 500:
-            self._findings.server_errors.setdefault(self._finding(reply, reply.body.decode(errors="replace")), shown)
+            self._findings.server_errors.setdefault(self._finding(reply, reply.body.decode(errors="replace")), example)
 
-    def _finding(self, reply: Reply, told: str) -> Finding:
-        return Finding(self._contract.service, self._label, reply.status, told)
+    def _finding(self, reply: Reply, problem: str) -> Finding:
+        return Finding(self._contract.service, self._label, reply.status, problem)
 
 
 def _failures(case: Any, request: requests.PreparedRequest, reply: Reply) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _failures(case: Any, request: requests.PreparedRequest, reply: Reply) -> Ite
     try:
         case.validate_response(response, checks=CHECKS)
     except FailureGroup as group:
-        yield from map(what, group.exceptions)
+        yield from map(describe, group.exceptions)
 
 
 def _without_extras(kwargs: dict[str, Any]) -> dict[str, Any]:

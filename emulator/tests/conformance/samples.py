@@ -1,4 +1,4 @@
-"""Bodies that a service takes, by operation: those made up from HPE's files seldom have all that is needed."""
+"""Bodies that a service accepts, by operation: those generated from HPE's files seldom have every needed field."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance import samples_fabric, samples_software
-from conformance.furniture import (
+from conformance.seed_records import (
     ACTION,
     BMC,
     HARDWARE,
@@ -34,7 +34,7 @@ _REDFISH = {"ID": "x1000c0s5b0", "Enabled": True, "RediscoverOnUpdate": False, "
 _CERTS = {"Domain": "Cabinet", "DomainIDs": ["x1000"]}
 _NTP = {"NTPServerInfo": {"NTPServers": ["time-hmn"], "Port": 123, "ProtocolEnabled": True}}
 
-# ``{xname}`` stands for what the path has.
+# ``{xname}`` stands for the parameter of the path.
 Samples = Mapping[str, Sequence[Any]]
 
 SAMPLES: dict[str, Samples] = {

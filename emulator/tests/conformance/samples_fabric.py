@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.fabric_furniture import JOB, PARTITION, POLICY, POOL, SPARE_VLAN, UID, VLAN
+from conformance.seed_records_fabric import JOB, PARTITION, POLICY, POOL, SPARE_VLAN, UID, VLAN
 
 Samples = Mapping[str, Sequence[Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.software_furniture import (
+from conformance.seed_records_software import (
     BUILDER,
     CLONE_URL,
     CONFIGURATION,

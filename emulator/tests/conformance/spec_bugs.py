@@ -1,7 +1,7 @@
-"""Where the real services do what HPE's files do not say: the emulator follows the services.
+"""Where the real services differ from HPE's files: the emulator follows the services.
 
-By service: patterns over ``<operation> → <status>: <what>``, and what the real one does, with the file of its source
-that shows it. A row that nothing matches any more fails the suite.
+By service: patterns over ``<operation> → <status>: <what>``, and the behaviour of the real service, with the source
+file that shows it. A row that matches no reply any more fails the suite.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where the Fabric Manager, VNID and console-operator do what the files do not say; see ``spec_bugs``.
+"""Where the Fabric Manager, VNID and console-operator differ from the files; see ``spec_bugs``.
 
-HPE publishes no file for the first and the last: theirs were put together from what its public clients read and write.
+HPE publishes no file for the first and the last: their files are reconstructed from HPE's public clients.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where BOS, CFS, IMS and TAPMS do what HPE's files do not say; see ``spec_bugs``."""
+"""Where BOS, CFS, IMS and TAPMS differ from HPE's files; see ``spec_bugs``."""
 
 from __future__ import annotations
 

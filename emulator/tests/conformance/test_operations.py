@@ -1,4 +1,4 @@
-"""Every operation that HPE describes exists, or says why not."""
+"""Every operation of HPE's files exists, or answers 501 with the reason."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from conformance.spec_bugs import NOT_SERVED
 pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)
 
 
-def test_every_operation_is_there_or_says_why_not() -> None:
-    missing = [row.operation for row in operations_table.rows() if row.found == operations_table.MISSING]
+def test_every_operation_exists_or_is_501_with_a_reason() -> None:
+    missing = [row.operation for row in operations_table.rows() if row.support == operations_table.MISSING]
     assert not missing
 
 
 def test_at_most_one_in_twenty_is_left_out() -> None:
     rows = list(operations_table.rows())
-    left_out = [row for row in rows if row.found == operations_table.UNSUPPORTED]
+    left_out = [row for row in rows if row.support == operations_table.UNSUPPORTED]
     assert len(left_out) <= len(rows) / 20
 
 
 def test_what_the_real_services_lack_is_still_lacking_here() -> None:
-    absent = [row.operation for row in operations_table.rows() if row.found == operations_table.ABSENT_THERE_TOO]
-    shown = [(each.service, f"{each.method} {each.path}") for each in absent]
+    absent = [row.operation for row in operations_table.rows() if row.support == operations_table.ABSENT_THERE_TOO]
+    labels = [(operation.service, f"{operation.method} {operation.path}") for operation in absent]
     for service, patterns in NOT_SERVED.items():
         for pattern in patterns:
-            assert any(of == service and re.fullmatch(pattern, asked) for of, asked in shown), pattern
+            assert any(owner == service and re.fullmatch(pattern, label) for owner, label in labels), pattern
 
 
 def test_the_page_in_the_docs_is_what_is_served() -> None:

@@ -1,4 +1,4 @@
-"""A stored object that comes back changed is a failure, unless the real service is known to change it."""
+"""An object that is written and read back changed is a failure, unless the real service is known to change it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from conformance import (
     read_back_smd,
     read_back_tapms,
 )
-from conformance.read_back import Row, go_through
+from conformance.read_back import Row, check_row
 from conftest import Open
 
 TABLES = (
@@ -46,7 +46,7 @@ def test_what_is_written_shows_elsewhere(row: Row, open_machine: Open) -> None:
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     @given(thing=row.things, _=st.none())
-    def one(thing: Any, _: None) -> None:
-        go_through(row, site, thing)
+    def check(thing: Any, _: None) -> None:
+        check_row(row, site, thing)
 
-    one()
+    check()

@@ -1,4 +1,4 @@
-"""Every reply is as HPE's files say, or the file is known to be wrong there."""
+"""Every reply matches HPE's files, or the difference is known."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from conformance.spec_bugs import KNOWN, NEVER_DONE, SERVER_ERRORS
 from conftest import Open
 
 DEFAULT_EXAMPLES = 30
-DONE = 0.3
-"""So much of what is asked must be done: refusals alone would show little."""
+SUCCESS_SHARE = 0.3
+"""The least share of requests that must succeed: refusals alone would show little."""
 EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", str(DEFAULT_EXAMPLES)))
 
 pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)
@@ -27,33 +27,35 @@ pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.service)
 def test_replies_are_as_described(contract: Contract, open_machine: Open) -> None:
     findings = replies.examine(contract, lambda: open_machine("tiny"), EXAMPLES)
-    known, errors = KNOWN[contract.service], SERVER_ERRORS.get(contract.service, {})
-    unknown = _unknown(findings.found, known) + _unknown(findings.server_errors, errors)
+    differences, errors = KNOWN[contract.service], SERVER_ERRORS.get(contract.service, {})
+    unknown = _unknown(findings.violations, differences) + _unknown(findings.server_errors, errors)
     assert not unknown, "\n".join(unknown)
-    assert findings.done > findings.asked * DONE, f"{findings.done} of {findings.asked} replies are 2xx"
+    assert findings.successes > findings.replies * SUCCESS_SHARE, (
+        f"{findings.successes} of {findings.replies} replies are 2xx"
+    )
     if EXAMPLES >= DEFAULT_EXAMPLES:
-        stale = _stale(known, findings.found) + _stale(errors, findings.server_errors)
+        stale = _stale(differences, findings.violations) + _stale(errors, findings.server_errors)
         assert not stale, "nothing matches these any more: " + "\n".join(stale)
-        _check_that_all_were_done(findings.never_done, NEVER_DONE.get(contract.service, {}))
+        _check_that_all_succeeded(findings.never_successful, NEVER_DONE.get(contract.service, {}))
 
 
-def _check_that_all_were_done(never: Sequence[str], expected: Mapping[str, str]) -> None:
+def _check_that_all_succeeded(never: Sequence[str], expected: Mapping[str, str]) -> None:
     unexpected = [label for label in never if not any(re.fullmatch(pattern, label) for pattern in expected)]
     assert not unexpected, f"no request succeeded: {unexpected}"
-    done = [pattern for pattern in expected if not any(re.fullmatch(pattern, label) for label in never)]
-    assert not done, f"these do succeed: {done}"
+    successful = [pattern for pattern in expected if not any(re.fullmatch(pattern, label) for label in never)]
+    assert not successful, f"these do succeed: {successful}"
 
 
-def _unknown(found: Mapping[Finding, str], known: Mapping[str, str]) -> list[str]:
+def _unknown(findings: Mapping[Finding, str], patterns: Mapping[str, str]) -> list[str]:
     return [
-        f"{finding}\n    {shown}"
-        for finding, shown in found.items()
-        if not any(_matches(pattern, finding) for pattern in known)
+        f"{finding}\n    {example}"
+        for finding, example in findings.items()
+        if not any(_matches(pattern, finding) for pattern in patterns)
     ]
 
 
-def _stale(known: Mapping[str, str], found: Mapping[Finding, str]) -> list[str]:
-    return [pattern for pattern in known if not any(_matches(pattern, finding) for finding in found)]
+def _stale(patterns: Mapping[str, str], findings: Mapping[Finding, str]) -> list[str]:
+    return [pattern for pattern in patterns if not any(_matches(pattern, finding) for finding in findings)]
 
 
 def _matches(pattern: str, finding: Finding) -> bool:

@@ -1,4 +1,4 @@
-"""Pieces of the patterns that known differences are written with."""
+"""Parts of the patterns that the known differences are written with."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ NULL = "NoneType is of the wrong type"
 
 
 def more(names: str) -> str:
-    """A reply with these properties, which the file does not name."""
+    """A reply with these additional properties, which the file does not name."""
     return rf"Additional properties are not allowed \(('({names})'(, )?)+ (was|were) unexpected\)"

@@ -1,4 +1,4 @@
-"""What is wrong with a reply, in words that do not change with the values that were made up."""
+"""Describes what is wrong with a reply, in words that do not depend on the generated values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import JsonSchemaError
 
 
-def what(failure: Failure) -> str:
+def describe(failure: Failure) -> str:
     if not isinstance(failure, JsonSchemaError):
         return f"{failure.title}: {str(failure.message).split(chr(10), 1)[0]}".removesuffix(":")
     place = "/".join("*" if isinstance(step, int) else str(step) for step in failure.instance_path)
@@ -15,7 +15,7 @@ def what(failure: Failure) -> str:
 
 
 def _broken(failure: JsonSchemaError, keyword: str) -> str:
-    """The value only where it is one of few."""
+    """The broken rule; it names the value only where the schema has an enum."""
     match keyword:
         case "enum":
             return f"{failure.instance!r} is not in the enum"

@@ -1,4 +1,4 @@
-"""What the control API shows of pods."""
+"""The views of pods in the control API."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"pod": "several"}, "pod several has several containers; name one; containers: git, ansible"),
         ({"pod": "several", "container": "main"}, "pod several has no container main; containers: git, ansible"),
         ({"pod": "single", "container": "git"}, "pod single has no container git; containers: main"),
-        ({"pod": "nobody"}, "no pod nobody; `csm-emulator pods` lists them"),
+        ({"pod": "missing"}, "no pod missing; `csm-emulator pods` lists them"),
     ],
 )
-def test_which_one_is_said(site: Site, query: dict[str, str], said: str) -> None:
-    with pytest.raises(NotFound, match=said):
+def test_an_ambiguous_or_missing_pod_is_named(site: Site, query: dict[str, str], message: str) -> None:
+    with pytest.raises(NotFound, match=message):
         ask(site, **query)

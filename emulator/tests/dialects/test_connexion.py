@@ -25,15 +25,15 @@ AS_JSON = {"content-type": "application/json"}
 
 
 def refusal(call: Call, schema: Schema) -> tuple[int, str, str]:
-    reply = answering(lambda asked: json_reply(read_body(asked, schema)))(call)
+    reply = answering(lambda call_: json_reply(read_body(call_, schema)))(call)
     assert reply.media == "application/problem+json"
-    told = reply.json()
-    assert (told["status"], told["type"]) == (reply.status, "about:blank")
-    return reply.status, told["title"], told["detail"]
+    problem = reply.json()
+    assert (problem["status"], problem["type"]) == (reply.status, "about:blank")
+    return reply.status, problem["title"], problem["detail"]
 
 
 @pytest.mark.parametrize(
-    ("body", "headers", "told"),
+    ("body", "headers", "problem"),
     [
         (b"", {}, (400, "Bad Request", "None is not of type 'object'")),
         (b"", AS_JSON, (400, "Bad Request", "None is not of type 'object'")),
@@ -46,8 +46,8 @@ def refusal(call: Call, schema: Schema) -> tuple[int, str, str]:
         (b'{"a": {"b": "c"}}', AS_JSON, (400, "Bad Request", "'c' is not of type 'integer' - 'a.b'")),
     ],
 )
-def test_bodies(body: bytes, headers: dict[str, str], told: tuple[int, str, str]) -> None:
-    assert refusal(Call("POST", "/", headers=headers, body=body), OBJECT) == told
+def test_bodies(body: bytes, headers: dict[str, str], problem: tuple[int, str, str]) -> None:
+    assert refusal(Call("POST", "/", headers=headers, body=body), OBJECT) == problem
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_nesting_that_is_too_deep_to_tell() -> None:
 @pytest.mark.parametrize(("commas", "status"), [(200_000, 200), (200_001, 413)])
 def test_bodies_of_more_parts_than_a_machine_has_are_refused(commas: int, status: int) -> None:
     call = Call("POST", "/", headers=AS_JSON, body=b"[0" + b",0" * commas + b"]")
-    reply = answering(lambda asked: json_reply(len(read_body(asked, {"type": "array"}))))(call)
+    reply = answering(lambda call_: json_reply(len(read_body(call_, {"type": "array"}))))(call)
     assert reply.status == status
 
 
@@ -96,7 +96,7 @@ def test_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "problem"),
     [
         (Call("GET", "/", (("count", "x"),)), "Wrong type, expected 'integer' for query parameter 'count'"),
         (Call("GET", "/", (("flag", "1"),)), "Wrong type, expected 'boolean' for query parameter 'flag'"),
@@ -109,11 +109,11 @@ def test_parameters() -> None:
         (Call("GET", "/", headers={"x-who": "ME"}, args={"id": "a"}), "'ME' does not match '^[a-z]+$'\n\nFailed"),
     ],
 )
-def test_parameters_that_are_refused(call: Call, told: str) -> None:
+def test_parameters_that_are_refused(call: Call, problem: str) -> None:
     with pytest.raises(Refused) as refused:
         read_parameters(call, PARAMETERS)
     assert refused.value.reply.status == 400
-    assert refused.value.reply.json()["detail"].startswith(told)
+    assert refused.value.reply.json()["detail"].startswith(problem)
 
 
 def test_problems() -> None:

@@ -1,4 +1,4 @@
-"""Bodies against what Go 1.26 said of them, word for word, when it was given the same."""
+"""Bodies compared with the words of Go 1.26 for the same bodies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VALUE = "json: cannot unmarshal {} into Go value of type main.Outer"
 END = "unexpected end of JSON input"
 
 
-def said(body: bytes, *, whole: bool = True) -> str:
+def decoding_error(body: bytes, *, whole: bool = True) -> str:
     with pytest.raises(DecodeError) as refused:
         (decode if whole else decode_first)(body, OUTER)
     return str(refused.value)
@@ -86,7 +86,7 @@ def said(body: bytes, *, whole: bool = True) -> str:
     ],
 )
 def test_complaints(body: bytes, words: str) -> None:
-    assert said(body) == said(body, whole=False) == words
+    assert decoding_error(body) == decoding_error(body, whole=False) == words
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_complaints(body: bytes, words: str) -> None:
     ],
 )
 def test_what_ends_too_early(body: bytes, whole: str, stream: str) -> None:
-    assert (said(body), said(body, whole=False)) == (whole, stream)
+    assert (decoding_error(body), decoding_error(body, whole=False)) == (whole, stream)
 
 
-def test_a_stream_may_go_on_and_one_that_is_blank_says_nothing() -> None:
-    assert said(b"{} x") == "invalid character 'x' after top-level value"
+def test_a_stream_may_have_more_values_and_a_blank_one_has_none() -> None:
+    assert decoding_error(b"{} x") == "invalid character 'x' after top-level value"
     assert decode_first(b' {"Name": "a"}x', OUTER)["Name"] == "a"
     with pytest.raises(EmptyBody):
         decode_first(b"\t", OUTER)
@@ -143,9 +143,9 @@ def test_a_raw_value_keeps_its_digits() -> None:
 
 def test_depth_has_an_end_and_long_nonsense_is_not_read_twice() -> None:
     assert decode(b"[" * 400 + b"]" * 400, ANY)
-    assert said(b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}") == "exceeded max depth"
-    assert said(b"[" * 20_000) == "invalid character '[' exceeded max depth"
-    assert said(b'["' + b"x" * (1 << 20)) == END
+    assert decoding_error(b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}") == "exceeded max depth"
+    assert decoding_error(b"[" * 20_000) == "invalid character '[' exceeded max depth"
+    assert decoding_error(b'["' + b"x" * (1 << 20)) == END
 
 
 def test_a_field_is_mentioned_even_as_null() -> None:
@@ -165,8 +165,8 @@ def test_what_was_read_is_written_as_go_does() -> None:
     }
 
 
-def test_what_nobody_mentions_is_each_ones_own() -> None:
-    """Callers change what they have read."""
+def test_defaults_of_missing_fields_are_not_shared() -> None:
+    """Callers change the values that they read."""
     first, second = decode(b"[{}, {}]", slice_of(OUTER))
     first["In"]["S"] = first["Name"] = "changed"
     assert second == empty(OUTER)

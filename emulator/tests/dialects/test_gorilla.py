@@ -19,7 +19,7 @@ TABLE = [
 
 
 def answer_of(reply: Reply) -> str:
-    """The status when it is the router's own answer; ``-`` for that of a handler."""
+    """The status if the router itself answers; ``-`` if a handler does."""
     if reply.status == 404:
         return "404" if reply.body == NOT_FOUND else "-"
     if reply.status == 405:

@@ -1,4 +1,4 @@
-"""Names of components as hms-xname v1.4.0 takes them."""
+"""Names of components as hms-xname v1.4.0 accepts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What connexion adds to jsonschema leaves the first error of every other body as jsonschema has it."""
+"""connexion's additions to jsonschema change the first error of no other body."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ BODIES = VALUES | st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other
 @settings(deadline=None, max_examples=500)
 @given(BODIES)
 def test_the_first_error_is_jsonschemas(body: Any) -> None:
-    """It walks over additional properties as a set, so that of those the first is a matter of chance."""
+    """jsonschema walks over additional properties as a set, so the first of their errors is a matter of chance."""
     theirs = list(jsonschema.Draft4Validator(SCHEMA).iter_errors(body))
     by_chance = theirs and len(theirs[0].path) > 1 and theirs[0].path[0] == "many"
     expected = [one for one in theirs if list(one.path)[:1] == ["many"]] if by_chance else theirs[:1]

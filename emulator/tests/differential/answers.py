@@ -1,4 +1,4 @@
-"""What comes back, and what of it must be equal."""
+"""Answers of a service, and the parts of them that must be equal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = Any
 
 COMPARED_HEADERS = ("content-type", "location", "allow", "bss-referral-token", "cache-control", "retry-after")
 A_WHILE = 2 * 86400.0
-"""A moment this close to now was made by a clock, any other by the request."""
+"""Seconds: a time this close to now comes from a clock, any other from the request."""
 
 # A UUID, or the tail of a cloud-init instance: x0c0s0b0n0-ce2bf8ce2a23.
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=\w-)[0-9a-f]{12}\b")
@@ -37,8 +37,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """An answer without what must differ."""
+class MaskedAnswer:
+    """An answer without the values that differ from run to run."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,23 +46,23 @@ class Seen:
 
 
 class Mask:
-    """Gives what one side makes up (identifiers, moments) names that are the same on both sides."""
+    """Replaces values that one side generates (identifiers, moments) by names that are the same on both sides."""
 
-    def __init__(self, sent: str) -> None:
-        self._sent = sent
+    def __init__(self, request_text: str) -> None:
+        self._request_text = request_text
         self._names: dict[str, str] = {}
 
     def identifier(self, text: str) -> str:
-        """The n-th new one on one side is the n-th on the other; one that the sequence itself brought stays."""
-        if text in self._sent:
+        """The n-th new identifier on one side equals the n-th on the other; one of the requests stays as it is."""
+        if text in self._request_text:
             return text
         return self._names.setdefault(text, f"<uuid {len(self._names) + 1}>")
 
     def text(self, text: str, *, identifiers: bool = True) -> str:
         text = SIGNED.sub(r"X-Amz-Credential=<key, day>%2F\1&X-Amz-Date=<now>&\2&X-Amz-Signature=<signature>", text)
         text = MOMENT.sub(_moment, text)
-        text = EPOCH.sub(lambda found: "<epoch>" if is_now(float(found[0])) else found[0], text)
-        return UUID.sub(lambda found: self.identifier(found[0]) if identifiers else "<uuid>", text)
+        text = EPOCH.sub(lambda match: "<epoch>" if is_now(float(match[0])) else match[0], text)
+        return UUID.sub(lambda match: self.identifier(match[0]) if identifiers else "<uuid>", text)
 
     def json(self, value: Json, *, identifiers: bool = True) -> Json:
         if isinstance(value, str):
@@ -84,21 +84,21 @@ def is_now(moment: float) -> bool:
     return abs(moment - datetime.now(UTC).timestamp()) < A_WHILE
 
 
-def _moment(found: re.Match[str]) -> str:
-    day, clock, fraction, zone = found.groups()
+def _moment(match: re.Match[str]) -> str:
+    day, clock, fraction, zone = match.groups()
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}+00:00").timestamp()
     except ValueError:
-        return found[0]
+        return match[0]
     if not is_now(moment):
-        return found[0]
+        return match[0]
     return f"<now{'.f' if fraction else ''}{zone or ''}>"
 
 
-def see(answer: Answer, mask: Mask, unordered: tuple[str, ...]) -> Seen:
+def masked(answer: Answer, mask: Mask, unordered: tuple[str, ...]) -> MaskedAnswer:
     """``unordered`` are the places of arrays whose order the real service leaves open."""
     headers = {name: mask.text(answer.headers[name]) for name in COMPARED_HEADERS if name in answer.headers}
-    return Seen(answer.status, headers, _body(answer, mask, unordered))
+    return MaskedAnswer(answer.status, headers, _body(answer, mask, unordered))
 
 
 def _body(answer: Answer, mask: Mask, unordered: tuple[str, ...]) -> Json:
@@ -106,24 +106,24 @@ def _body(answer: Answer, mask: Mask, unordered: tuple[str, ...]) -> Json:
         value = json.loads(answer.body)
     except ValueError:
         return mask.text(answer.body.decode("utf-8", "backslashreplace"))
-    # Sorted while identifiers are all alike, and numbered afterwards.
+    # Sorted while all identifiers are equal, and numbered afterwards.
     value = sort(value, "body", unordered, Mask(""))
     return mask.json(value)
 
 
-def sort(value: Json, place: str, unordered: tuple[str, ...], alike: Mask) -> Json:
+def sort(value: Json, place: str, unordered: tuple[str, ...], equal_ids: Mask) -> Json:
     if isinstance(value, dict):
-        return {name: sort(inner, f"{place}/{name}", unordered, alike) for name, inner in value.items()}
+        return {name: sort(inner, f"{place}/{name}", unordered, equal_ids) for name, inner in value.items()}
     if isinstance(value, list):
-        inner = [sort(item, f"{place}/*", unordered, alike) for item in value]
+        inner = [sort(item, f"{place}/*", unordered, equal_ids) for item in value]
         if any(re.fullmatch(pattern, place) for pattern in unordered):
-            inner.sort(key=lambda item: json.dumps(alike.json(item, identifiers=False), sort_keys=True))
+            inner.sort(key=lambda item: json.dumps(equal_ids.json(item, identifiers=False), sort_keys=True))
         return inner
     return value
 
 
-def differences(real: Seen, ours: Seen) -> Iterator[tuple[str, Json, Json]]:
-    """(place, real, ours); where the status differs, only that and what was said."""
+def differences(real: MaskedAnswer, ours: MaskedAnswer) -> Iterator[tuple[str, Json, Json]]:
+    """(place, real, ours); where the status differs, only the statuses and bodies."""
     if real.status != ours.status:
         yield "status", f"{real.status} {_short(real.body)}", f"{ours.status} {_short(ours.body)}"
         return
@@ -141,8 +141,8 @@ def _compare(real: Json, ours: Json, place: str) -> Iterator[tuple[str, Json, Js
         for name in sorted(real.keys() | ours.keys()):
             yield from _compare(real.get(name, _ABSENT), ours.get(name, _ABSENT), f"{place}/{name}")
     elif isinstance(real, list) and isinstance(ours, list) and len(real) == len(ours):
-        for index, (one, other) in enumerate(zip(real, ours, strict=True)):
-            yield from _compare(one, other, f"{place}/{index}")
+        for index, (real_item, our_item) in enumerate(zip(real, ours, strict=True)):
+            yield from _compare(real_item, our_item, f"{place}/{index}")
     elif type(real) is not type(ours) or real != ours:
         yield place, real, ours
 

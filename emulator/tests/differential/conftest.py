@@ -1,4 +1,4 @@
-"""The two sides, and a last word about what was compared."""
+"""The two backends, and a summary of what was compared."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from differential.explained import EXPLAINED
-from differential.play import Tally
-from differential.sides import Emulator, Oracles, addresses, emulator, oracles
+from differential.accepted_differences import ACCEPTED
+from differential.backends import Emulator, Oracles, addresses, emulator, oracles
+from differential.comparison import Tally
 
 TALLY = pytest.StashKey[Tally]()
 SKIPPED = "LEFT OUT: the real SMD, BSS and SLS are not there (.ci/oracles start DIR, or .ci/run)"
@@ -36,13 +36,13 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 
 @pytest.fixture(scope="session")
 def tally(request: pytest.FixtureRequest) -> Tally:
-    """Of the whole run."""
+    """The counts of the whole run."""
     return request.config.stash.setdefault(TALLY, Tally())
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whether every explanation was needed is known at the end."""
+    """The test of needless explanations runs last, since the others count their uses."""
     items.sort(key=lambda item: item.name == "test_every_explanation_was_needed")
 
 
@@ -53,7 +53,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     compared = ", ".join(f"{service} {count}" for service, count in sorted(tally.requests.items()))
     terminalreporter.section("the emulator beside the real services")
     terminalreporter.write_line(f"requests compared: {tally.requests.total()} ({compared})")
-    for explanation in EXPLAINED:
+    for explanation in ACCEPTED:
         count = tally.explained[explanation.pattern]
         if count:
             terminalreporter.write_line(f"explained {count} times: {explanation.reason}")

@@ -1,6 +1,6 @@
 """Sequences of requests, to be played to a real service and to the emulator.
 
-A file ``sequences/<service>_<area>.py`` holds a list ``SEQUENCES``. It is found by its name; nothing is registered:
+A file ``sequences/<service>_<area>.py`` holds a list ``SEQUENCES``. The tests find it by its name:
 
     from differential.sequence import Sequence, delete, get, post, wait
 
@@ -22,12 +22,13 @@ A file ``sequences/<service>_<area>.py`` holds a list ``SEQUENCES``. It is found
         ),
     ]
 
-``keep`` names something of the reply: ``body/Success/0/Key``, ``header/location``, or, where the order is open,
+``keep`` gives a name to a value of the reply: ``body/Success/0/Key``, ``header/location``, or, where the order is open,
 ``body/Success/ID=x0c0s0b0n0/Key``. ``<name>`` stands for it in later paths, headers and bodies, on each side with that
 side's own value. ``wait(seconds)`` sleeps there and moves virtual time here. A sequence starts with empty databases;
-steps in ``given=`` come first and are left in place for the next sequence with the same ``given``: an inventory that
-BSS reads once. A sequence asks any of smd, bss and sls, which must contact nobody: addresses in bodies are loopback
-ones, and discovery is off. To see all differences of a file or of random sequences: ``python -m differential.survey``.
+steps in ``prerequisites=`` come first, and their records stay for the next sequence with the same ones: an inventory
+that BSS reads once. A sequence asks any of smd, bss and sls, which must not contact other hosts: addresses in bodies
+are loopback ones, and discovery is off. ``python -m differential.survey`` shows all differences of a file or of random
+sequences.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Step:
         return None if self.body is NO_BODY else json.dumps(self.body).encode("utf-8", "surrogatepass")
 
     def __repr__(self) -> str:
-        """As it would be written in a sequence."""
+        """The call that makes this step, as in a file of sequences."""
         if self.method == "WAIT":
             return f"wait({self.seconds})"
         parts = [repr(f"{self.service}:{self.path}")]
@@ -81,15 +82,15 @@ class Step:
 class Sequence:
     """A name and its steps."""
 
-    def __init__(self, name: str, *steps: Step, given: tuple[Step, ...] = ()) -> None:
+    def __init__(self, name: str, *steps: Step, prerequisites: tuple[Step, ...] = ()) -> None:
         self.name = name
         self.steps = steps
-        self.given = given
+        self.prerequisites = prerequisites
 
     def __repr__(self) -> str:
         lines = "".join(f"    {step!r},\n" for step in self.steps)
-        given = "    given=INVENTORY,\n" if self.given else ""
-        return f"Sequence(\n    {self.name!r},\n{lines}{given})"
+        prerequisites = "    prerequisites=INVENTORY,\n" if self.prerequisites else ""
+        return f"Sequence(\n    {self.name!r},\n{lines}{prerequisites})"
 
 
 _SHORT = {"GET", "POST", "PUT", "PATCH", "DELETE"}

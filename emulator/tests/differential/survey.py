@@ -12,44 +12,44 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from differential.collected import hand_written
-from differential.explained import EXPLAINED
+from differential.accepted_differences import ACCEPTED
+from differential.backends import Emulator, Oracles, emulator, oracles
+from differential.comparison import Difference, Tally, UnexplainedDifference, compared, play
 from differential.generators.sequences import AREAS, sequences
-from differential.play import Difference, Tally, Unexplained, compared, play
+from differential.hand_written import hand_written_sequences
 from differential.sequence import Sequence
-from differential.sides import Emulator, Oracles, emulator, oracles
 
 
 class Survey:
-    """What was found, by kind."""
+    """Counts of the differences, by kind."""
 
     def __init__(self, real: Oracles, ours: Emulator) -> None:
         self.real, self.ours = real, ours
         self.tally = Tally()
-        self.seen: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         self.shortest: dict[str, tuple[Sequence, list[Difference]]] = {}
 
     def play(self, sequence: Sequence) -> None:
         try:
             play(sequence, self.real, self.ours, self.tally)
-        except Unexplained as found:
-            for kind in {signature(difference) for difference in found.found}:
-                self.seen[kind] += 1
-                known = self.shortest.get(kind)
-                if known is None or len(known[0].steps) > len(found.sequence.steps):
-                    self.shortest[kind] = (found.sequence, found.found)
+        except UnexplainedDifference as error:
+            for kind in {signature(difference) for difference in error.differences}:
+                self.counts[kind] += 1
+                shortest = self.shortest.get(kind)
+                if shortest is None or len(shortest[0].steps) > len(error.sequence.steps):
+                    self.shortest[kind] = (error.sequence, error.differences)
 
     def show(self) -> str:
-        parts = [f"{dict(self.tally.requests)} requests compared, {len(self.seen)} kinds of difference"]
-        for kind, count in self.seen.most_common():
-            sequence, found = self.shortest[kind]
-            shown = "\n".join(f"  {difference}" for difference in found[:6])
-            parts.append(f"### {count}x {kind}\n{shown}\n{sequence!r}")
+        parts = [f"{dict(self.tally.requests)} requests compared, {len(self.counts)} kinds of difference"]
+        for kind, count in self.counts.most_common():
+            sequence, differences = self.shortest[kind]
+            lines = "\n".join(f"  {difference}" for difference in differences[:6])
+            parts.append(f"### {count}x {kind}\n{lines}\n{sequence!r}")
         return "\n\n".join(parts)
 
 
 def signature(difference: Difference) -> str:
-    """Without what differs from one case of the same fault to the next."""
+    """The text of the difference without names and numbers, so that cases of the same fault are equal."""
     step = difference.step
     path = re.sub(r"\?.*", "?", step.path)
     path = re.sub(r"/(x\d\w*|X0C\w*|foo|blue|red|green|Blue|p\d[.\d]*|\w*bf01\w*|10\.\S+|-?\d+)(?=[/?]|$)", "/…", path)
@@ -82,16 +82,16 @@ def by_random(area: str, examples: int, start: int) -> str:
 
 
 def by_hand(files: str) -> str:
-    """Every difference of the sequences in these files, also those that only follow from an earlier one."""
+    """Every difference of the sequences in these files, including those that follow from an earlier one."""
     lines: list[str] = []
     with TemporaryDirectory() as folder:
         real, ours = oracles(), emulator(folder)
-        for name, sequence in hand_written().items():
+        for name, sequence in hand_written_sequences().items():
             if not name.startswith(files):
                 continue
-            for _, found in compared(sequence, real, ours):
-                shown = [str(difference) for difference in found]
-                lines += [f"{name}: {line}" for line in shown if not any(known.fits(line) for known in EXPLAINED)]
+            for _, differences in compared(sequence, real, ours):
+                texts = [str(difference) for difference in differences]
+                lines += [f"{name}: {text}" for text in texts if not any(entry.fits(text) for entry in ACCEPTED)]
         real.close()
         ours.close()
     return "\n".join([*lines, f"{len(lines)} differences"])
@@ -103,5 +103,5 @@ def main(area: str, examples: str = "100", start: str = "1") -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
-        sys.exit(f"say: python -m differential.survey AREA EXAMPLES [SEED]; areas: {', '.join(AREAS)}")
+        sys.exit(f"usage: python -m differential.survey AREA EXAMPLES [SEED]; areas: {', '.join(AREAS)}")
     sys.stdout.write(main(*sys.argv[1:]) + "\n")

@@ -1,15 +1,15 @@
-"""Every sequence of ``sequences/`` is answered alike."""
+"""The emulator answers every sequence of ``sequences/`` like the real services."""
 
 from __future__ import annotations
 
 import pytest
 
-from differential.collected import hand_written
-from differential.play import Tally, play
+from differential.backends import Emulator, Oracles
+from differential.comparison import Tally, play
+from differential.hand_written import hand_written_sequences
 from differential.sequence import Sequence
-from differential.sides import Emulator, Oracles
 
-ALL = hand_written()
+ALL = hand_written_sequences()
 
 
 @pytest.mark.parametrize("sequence", [pytest.param(sequence, id=name) for name, sequence in ALL.items()])

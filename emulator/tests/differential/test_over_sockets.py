@@ -1,4 +1,4 @@
-"""A sample over real connections: what the listener adds is as Go's server adds it."""
+"""A sample of the sequences over real connections: the listener adds the same headers as Go's server."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from differential.collected import hand_written
+from differential.backends import Oracles, emulator
+from differential.comparison import Tally, play
 from differential.generators.sequences import AREAS, sequences
-from differential.listening import Listening
-from differential.play import Tally, play
+from differential.hand_written import hand_written_sequences
 from differential.sequence import Sequence
-from differential.sides import Oracles, emulator
+from differential.socket_emulator import SocketEmulator
 
-WIRE = {name: sequence for name, sequence in hand_written().items() if name.startswith("wire")}
+WIRE = {name: sequence for name, sequence in hand_written_sequences().items() if name.startswith("wire")}
 
 
 @pytest.fixture(scope="module")
-def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
-    side = Listening(emulator(str(tmp_path_factory.mktemp("machines"))))
+def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SocketEmulator]:
+    side = SocketEmulator(emulator(str(tmp_path_factory.mktemp("machines"))))
     yield side
     side.close()
 
 
 @pytest.mark.parametrize("name", WIRE)
-def test_sequence(name: str, real: Oracles, listening: Listening, tally: Tally) -> None:
+def test_sequence(name: str, real: Oracles, listening: SocketEmulator, tally: Tally) -> None:
     play(WIRE[name], real, listening, tally)
 
 
 @pytest.mark.parametrize("area", AREAS)
-def test_random(area: str, real: Oracles, listening: Listening, tally: Tally) -> None:
+def test_random(area: str, real: Oracles, listening: SocketEmulator, tally: Tally) -> None:
     @settings(
         max_examples=10,
         derandomize=True,

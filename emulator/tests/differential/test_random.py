@@ -1,4 +1,4 @@
-"""Random sequences are answered alike; a failing one is shrunk and shown as it would stand in ``sequences/``."""
+"""The emulator answers random sequences like the real services; a failing one is shrunk and shown as source."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from differential.backends import Emulator, Oracles
+from differential.comparison import Tally, play
 from differential.generators.sequences import AREAS, sequences
-from differential.play import Tally, play
 from differential.sequence import Sequence
-from differential.sides import Emulator, Oracles
 
 TIMES = float(os.environ.get("CANTON_DIFFERENTIAL_TIMES") or (1 if os.environ.get("CANTON_TEST_EXPLORE") else 1 / 3))
-"""A run of CI plays a third of the examples. CANTON_TEST_EXPLORE=1 plays all of them and draws others each time;
+"""A run of CI plays a third of the examples. CANTON_TEST_EXPLORE=1 plays all of them and draws new ones each time;
 CANTON_DIFFERENTIAL_TIMES=10 plays ten times as many."""
-ALIKE_EVERYWHERE = TIMES <= 1 and not os.environ.get("CANTON_TEST_EXPLORE")
+DERANDOMIZED = TIMES <= 1 and not os.environ.get("CANTON_TEST_EXPLORE")
 
-# Chosen so that all of them take a minute or a little more for each service on two idle cores.
+# These numbers take a minute or a little more for each service on two idle cores.
 EXAMPLES = {
     "smd components": 300,
     "smd groups": 200,
@@ -36,7 +36,7 @@ EXAMPLES = {
 def test_random(area: str, real: Oracles, ours: Emulator, tally: Tally) -> None:
     @settings(
         max_examples=int(EXAMPLES[area] * TIMES),
-        derandomize=ALIKE_EVERYWHERE,
+        derandomize=DERANDOMIZED,
         phases=[Phase.generate, Phase.shrink],
         deadline=None,
         database=None,

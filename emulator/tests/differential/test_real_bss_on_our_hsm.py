@@ -1,6 +1,6 @@
-"""A real BSS with the emulator as its HSM: it reads what ours reads, and says what ours says.
+"""A real BSS with the emulator as its HSM answers like the emulator's own BSS.
 
-Elsewhere BSS sees nodes without endpoints, as only discovery makes those; here they are all there.
+The other sequences have nodes without endpoints, which only discovery creates; here every node has its endpoint.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from differential.answers import Answer
-from differential.listening import Listening
-from differential.play import Tally, play
+from differential.backends import Emulator, Oracles, addresses
+from differential.comparison import Tally, play
 from differential.sequence import Sequence, Step, delete, get, patch, put
-from differential.sides import Emulator, Oracles, addresses
+from differential.socket_emulator import SocketEmulator
 from differential.wire import Wire
 from free_ports import in_a_row
 
@@ -27,7 +27,7 @@ READY = 20.0
 
 
 class RealBss:
-    """Nothing else of it is real, so only BSS can be asked; it begins with an empty store."""
+    """Only BSS is a real service here, so only it can be asked; it begins with an empty store."""
 
     def __init__(self, address: str) -> None:
         self._wire = Wire({"bss": address})
@@ -35,10 +35,10 @@ class RealBss:
     def close(self) -> None:
         self._wire.close()
 
-    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (played once)
+    def reset(self, sequence: Sequence) -> bool:  # noqa: ARG002 (played once)
         return False
 
-    def settle(self) -> None: ...
+    def mark_prepared(self) -> None: ...
 
     def send(self, step: Step) -> Answer:
         return self._wire.ask(step.service, step.method, step.path, step.payload(), step.headers)
@@ -89,15 +89,15 @@ def _wait_for(at: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def a_boot(behind: Emulator) -> Sequence:
-    """Every node by all its names, with and without parameters of its own."""
+    """Boots every node by each of its names, with and without parameters of its own."""
     if behind.site is None:
         raise RuntimeError("no machine")
     nodes = [part.xname for part in behind.site.machine.parts("Node")]
     nics = [nic for node in nodes for nic in behind.site.machine.nics(node) if nic.network == "NMN"]
     kernel = {"kernel": "http://127.0.0.1/kernel", "initrd": "http://127.0.0.1/initrd", "params": "quiet"}
-    asked = [get(f"bss:/boot/v1/bootscript?name={node}") for node in nodes]
-    asked += [get(f"bss:/boot/v1/bootscript?mac={nic.mac}") for nic in nics]
-    told = [
+    by_node = [get(f"bss:/boot/v1/bootscript?name={node}") for node in nodes]
+    scripts = by_node + [get(f"bss:/boot/v1/bootscript?mac={nic.mac}") for nic in nics]
+    cloud_init = [
         get(f"bss:/{what}", headers={"X-Forwarded-For": nic.address})
         for nic in nics
         for what in ("meta-data", "user-data")
@@ -106,11 +106,11 @@ def a_boot(behind: Emulator) -> Sequence:
         "all nodes boot",
         get("bss:/boot/v1/hosts"),
         put("bss:/boot/v1/bootparameters", {"hosts": ["Compute"], **kernel}),
-        *asked,
+        *scripts,
         put("bss:/boot/v1/bootparameters", {"hosts": nodes[:3], **kernel, "params": "loud"}),
         patch("bss:/boot/v1/bootparameters", {"hosts": nodes[:1], "cloud-init": {"meta-data": {"a": 1}}}),
-        *asked,
-        *told,
+        *scripts,
+        *cloud_init,
         get("bss:/boot/v1/endpoint-history"),
         get("bss:/boot/v1/dumpstate"),
     )
@@ -119,28 +119,28 @@ def a_boot(behind: Emulator) -> Sequence:
 def test_a_real_bss_finds_all_nodes(real: Oracles, tally: Tally, tmp_path: Path) -> None:
     assert addresses() is not None
     behind = Emulator(tmp_path, "tiny")
-    hsm = Listening(behind)
+    hsm = SocketEmulator(behind)
     try:
-        hsm.forget(Sequence("nothing yet"))
+        hsm.reset(Sequence("nothing yet"))
         # The machine comes with parameters for its nodes, and with kernels and initrds of their own.
         for kind in ("hosts", "kernel", "initrd"):
-            for known in hsm.send(get("bss:/boot/v1/bootparameters")).json():
-                if kind in known:
-                    hsm.send(delete("bss:/boot/v1/bootparameters", {kind: known[kind]}))
+            for parameters in hsm.send(get("bss:/boot/v1/bootparameters")).json():
+                if kind in parameters:
+                    hsm.send(delete("bss:/boot/v1/bootparameters", {kind: parameters[kind]}))
         assert not hsm.send(get("bss:/boot/v1/bootparameters")).json()
         with real_bss(hsm.address("smd"), tmp_path / "bss.log") as bss:
-            play(a_boot(behind), bss, Kept(hsm), tally)
+            play(a_boot(behind), bss, UnchangedEmulator(hsm), tally)
     finally:
         hsm.close()
 
 
-class Kept:
-    """The same machine, which is not to be replaced: the real BSS has read it."""
+class UnchangedEmulator:
+    """A machine that a reset does not replace, since the real BSS has read it."""
 
-    def __init__(self, behind: Listening) -> None:
+    def __init__(self, behind: SocketEmulator) -> None:
         self.send = behind.send
-        self.settle = behind.settle
+        self.mark_prepared = behind.mark_prepared
         self.pause = behind.pause
 
-    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002
+    def reset(self, sequence: Sequence) -> bool:  # noqa: ARG002
         return False

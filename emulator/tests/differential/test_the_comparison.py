@@ -1,4 +1,4 @@
-"""The comparison itself: a real service is equal to itself, and what differs is seen."""
+"""The comparison itself: a real service equals itself, and differences are detected."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from differential.answers import Answer, Mask, see
-from differential.explained import Explained
+from differential.accepted_differences import AcceptedDifference
+from differential.answers import Answer, Mask, masked
+from differential.backends import Oracles
+from differential.comparison import Tally, UnexplainedDifference, perform, pick, play
 from differential.generators.sequences import AREAS, sequences
-from differential.play import Tally, Unexplained, perform, pick, play
 from differential.sequence import Sequence, Step, get, post, wait
-from differential.sides import Oracles
 
 
 @pytest.mark.parametrize("area", AREAS)
@@ -29,25 +29,25 @@ def test_a_real_service_answers_twice_alike(area: str, real: Oracles) -> None:
 
 @dataclass
 class Script:
-    """A side that says what it was told to."""
+    """A backend with scripted answers."""
 
     answers: list[Answer]
-    asked: list[Step] = field(default_factory=list)
+    requests: list[Step] = field(default_factory=list)
 
-    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (always from the first line)
-        self.left = list(self.answers)
+    def reset(self, sequence: Sequence) -> bool:  # noqa: ARG002 (always from the first line)
+        self.remaining = list(self.answers)
         return False
 
-    def settle(self) -> None: ...
+    def mark_prepared(self) -> None: ...
 
     def send(self, step: Step) -> Answer:
-        self.asked.append(step)
-        return self.left.pop(0)
+        self.requests.append(step)
+        return self.remaining.pop(0)
 
     def pause(self, seconds: float) -> None: ...
 
 
-def says(body: object, status: int = 200, **headers: str) -> Answer:
+def json_answer(body: object, status: int = 200, **headers: str) -> Answer:
     return Answer(status, {"content-type": "application/json", **headers}, json.dumps(body).encode())
 
 
@@ -55,9 +55,15 @@ ONE, TWO, THREE = (f"{digit * 8}-0000-4000-8000-{digit * 12}" for digit in "123"
 NOW = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
 
 
-def played(real: object, ours: object) -> Tally:
+def compare(real: object, ours: object) -> Tally:
     tally = Tally()
-    play(Sequence("one", get("smd:/hsm/v2/State/Components")), Script([says(real)]), Script([says(ours)]), tally, ())
+    play(
+        Sequence("one", get("smd:/hsm/v2/State/Components")),
+        Script([json_answer(real)]),
+        Script([json_answer(ours)]),
+        tally,
+        (),
+    )
     return tally
 
 
@@ -75,7 +81,7 @@ def played(real: object, ours: object) -> Tally:
     ],
 )
 def test_what_must_differ_is_alike(real: object, ours: object) -> None:
-    assert played(real, ours).requests.total() == 1
+    assert compare(real, ours).requests.total() == 1
 
 
 @pytest.mark.parametrize(
@@ -93,43 +99,43 @@ def test_what_must_differ_is_alike(real: object, ours: object) -> None:
     ],
 )
 def test_a_difference_is_seen(real: object, ours: object) -> None:
-    with pytest.raises(Unexplained):
-        played(real, ours)
+    with pytest.raises(UnexplainedDifference):
+        compare(real, ours)
 
 
-@pytest.mark.parametrize("ours", [says({}, 201), says({}, location="/x"), Answer(200, {}, b"{}")])
+@pytest.mark.parametrize("ours", [json_answer({}, 201), json_answer({}, location="/x"), Answer(200, {}, b"{}")])
 def test_status_and_headers_count(ours: Answer) -> None:
-    with pytest.raises(Unexplained):
-        play(Sequence("one", get("smd:/hsm/v2/groups")), Script([says({})]), Script([ours]), Tally(), ())
+    with pytest.raises(UnexplainedDifference):
+        play(Sequence("one", get("smd:/hsm/v2/groups")), Script([json_answer({})]), Script([ours]), Tally(), ())
 
 
 def test_an_explanation_must_fit_whole() -> None:
     sequence = Sequence("one", get("smd:/hsm/v2/groups"))
-    sides = Script([says({"a": 1})]), Script([says({"a": 2})])
+    sides = Script([json_answer({"a": 1})]), Script([json_answer({"a": 2})])
     tally = Tally()
-    fitting = Explained(r"smd GET /hsm/v2/groups body/a: real 1 ours 2", "because")
+    fitting = AcceptedDifference(r"smd GET /hsm/v2/groups body/a: real 1 ours 2", "because")
     play(sequence, *sides, tally, (fitting,))
     assert tally.explained[fitting.pattern] == 1
-    with pytest.raises(Unexplained):
-        play(sequence, *sides, tally, (Explained(r"smd GET /hsm/v2/groups body/a: real 1", "because"),))
+    with pytest.raises(UnexplainedDifference):
+        play(sequence, *sides, tally, (AcceptedDifference(r"smd GET /hsm/v2/groups body/a: real 1", "because"),))
 
 
 def test_values_of_replies_go_into_later_requests() -> None:
     sequence = Sequence(
-        "kept",
+        "values of replies",
         post("smd:/a", {}, keep={"key": "body/Success/0/Key", "token": "header/location"}),
         wait(0.1),
         post("smd:/b/<key>?t=<token>", {"keys": ["<key>", "<nothing>"]}, headers={"X-Key": "<key>"}),
     )
-    side = Script([says({"Success": [{"Key": ONE}]}, location="here"), says({})])
+    side = Script([json_answer({"Success": [{"Key": ONE}]}, location="here"), json_answer({})])
     perform(sequence, side)
-    sent = side.asked[1]
-    assert (sent.path, sent.body) == (f"/b/{ONE}?t=here", {"keys": [ONE, "<nothing>"]})
-    assert sent.headers == {"X-Key": ONE}
+    request = side.requests[1]
+    assert (request.path, request.body) == (f"/b/{ONE}?t=here", {"keys": [ONE, "<nothing>"]})
+    assert request.headers == {"X-Key": ONE}
 
 
 def test_a_value_is_found_by_another_of_its_fields() -> None:
-    answer = says({"Success": [{"ID": "a", "Key": "1"}, {"ID": "b", "Key": "2"}]})
+    answer = json_answer({"Success": [{"ID": "a", "Key": "1"}, {"ID": "b", "Key": "2"}]})
     assert pick(answer, "body/Success/ID=b/Key") == "2"
     assert pick(answer, "body/Success/ID=c/Key") is None
     assert pick(answer, "body/Success/5/Key") is None
@@ -147,10 +153,12 @@ def test_addresses_that_are_signed_differ_in_keys_and_moment_only() -> None:
         query = f"X-Amz-Credential={scope}&X-Amz-Date={day}T120000Z&X-Amz-Expires={expires}"
         return Answer(200, {}, f"kernel http://rgw/k?{query}&X-Amz-Signature={'ab' * 32} quiet".encode())
 
-    one, other = (see(script(*facts), Mask(""), ()) for facts in (("A1", "20260101", "9"), ("B2", "20270202", "9")))
-    assert one == other
-    assert one != see(script("A1", "20260101", "8"), Mask(""), ())
+    first, second = (
+        masked(script(*facts), Mask(""), ()) for facts in (("A1", "20260101", "9"), ("B2", "20270202", "9"))
+    )
+    assert first == second
+    assert first != masked(script("A1", "20260101", "8"), Mask(""), ())
 
 
 def test_an_identifier_of_the_request_stays() -> None:
-    assert see(says({"id": ONE, "new": THREE}), Mask(ONE), ()).body == {"id": ONE, "new": "<uuid 1>"}
+    assert masked(json_answer({"id": ONE, "new": THREE}), Mask(ONE), ()).body == {"id": ONE, "new": "<uuid 1>"}

@@ -11,7 +11,7 @@ from differential.answers import Answer
 
 TIMEOUT = 30.0
 IDLE = 10.0
-"""A connection that rested longer is not used again: a server may be about to close it."""
+"""Seconds: a connection that was idle for longer is not used again, since a server may be about to close it."""
 
 
 class Wire:
@@ -37,7 +37,7 @@ class Wire:
             reply = connection.getresponse()
             content = reply.read()
         except ConnectionError:
-            # What Go's server does when a handler panics.
+            # Go's server closes the connection when a handler panics.
             connection.close()
             return Answer(0, {}, b"the connection was closed without an answer")
         return Answer(reply.status, {name.lower(): value for name, value in reply.getheaders()}, content)

@@ -1,4 +1,4 @@
-"""Which service a path belongs to, and the tricks to make it another."""
+"""The service that a path belongs to, and attempts to reach another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from csm_emulator.gateway.gateway import Gateway, normalize
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService
-from gateway.conftest import HERE, Door
+from gateway.conftest import HERE, GatewayClient
 from services.keycloak.administrator import administrator
 
 FACES = [
@@ -23,14 +23,14 @@ FACES = [
 
 
 @pytest.fixture
-def gate(door: Door) -> Gateway:
-    """With faces of its own, and the realm of the door."""
-    return Gateway(door.site.context, FACES)
+def gate(client: GatewayClient) -> Gateway:
+    """A gateway with test services, and the realm of ``client``."""
+    return Gateway(client.site.context, FACES)
 
 
 @pytest.fixture
-def admin(door: Door) -> dict[str, str]:
-    return door.token("admin")
+def admin(client: GatewayClient) -> dict[str, str]:
+    return client.token("admin")
 
 
 def _ask(gate: Gateway, target: str, headers: dict[str, str]) -> Any:
@@ -63,8 +63,8 @@ def _ask(gate: Gateway, target: str, headers: dict[str, str]) -> Any:
 def test_the_longest_prefix_wins_and_is_cut_off(
     gate: Gateway, admin: dict[str, str], target: str, name: str, path: str
 ) -> None:
-    found, call = _ask(gate, target, admin)
-    assert (found, call.path) == (name, path)
+    route, call = _ask(gate, target, admin)
+    assert (route, call.path) == (name, path)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,9 @@ def test_the_longest_prefix_wins_and_is_cut_off(
         "/apis/smd%00/hsm",
     ],
 )
-def test_what_has_no_route_is_envoys_404_for_everybody(gate: Gateway, admin: dict[str, str], target: str) -> None:
+def test_a_path_without_a_route_is_envoys_404_for_every_caller(
+    gate: Gateway, admin: dict[str, str], target: str
+) -> None:
     for headers in ({}, admin):
         reply = _ask(gate, target, headers)
         assert (reply.status, reply.body, reply.media) == (404, b"", "")
@@ -107,9 +109,9 @@ def test_what_the_service_gets(gate: Gateway, admin: dict[str, str]) -> None:
 
 
 def test_a_call_without_its_target_is_taken_by_its_path(gate: Gateway, admin: dict[str, str]) -> None:
-    found = gate.answer(Call("GET", "/apis/smd/hsm/v2/a b?", (("x", "1"),), admin, base=HERE))
-    assert isinstance(found, tuple)
-    assert (found[0], found[1].path, found[1].query) == ("smd", "/hsm/v2/a b?", (("x", "1"),))
+    route = gate.answer(Call("GET", "/apis/smd/hsm/v2/a b?", (("x", "1"),), admin, base=HERE))
+    assert isinstance(route, tuple)
+    assert (route[0], route[1].path, route[1].query) == ("smd", "/hsm/v2/a b?", (("x", "1"),))
 
 
 @pytest.mark.parametrize(
@@ -145,8 +147,8 @@ def test_headers_open_nothing(gate: Gateway, headers: dict[str, str]) -> None:
     assert _ask(gate, "/apis/smd/hsm/v2/groups", headers).status == 403
 
 
-def test_tenant_administrators_reach_no_service_of_this_machine(gate: Gateway, door: Door) -> None:
-    headers = {**door.token("blue-admin"), "cray-tenant-name": "vcluster-blue"}
+def test_tenant_administrators_reach_no_service_of_this_machine(gate: Gateway, client: GatewayClient) -> None:
+    headers = {**client.token("blue-admin"), "cray-tenant-name": "vcluster-blue"}
     assert _ask(gate, "/apis/smd/hsm/v2/groups", headers).status == 403
 
 
@@ -156,59 +158,59 @@ def test_an_administrator_with_an_odd_tenant_is_refused(gate: Gateway, admin: di
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get"])
-def test_methods_that_opa_does_not_know(door: Door, admin: dict[str, str], method: str) -> None:
-    assert door.status(method, "/apis/smd/hsm/v2/groups", admin) == 403
+def test_methods_that_opa_does_not_know(client: GatewayClient, admin: dict[str, str], method: str) -> None:
+    assert client.status(method, "/apis/smd/hsm/v2/groups", admin) == 403
 
 
-def test_keycloak_through_the_gateway(door: Door) -> None:
-    """As OPA has it, and the pages for devices besides."""
+def test_keycloak_through_the_gateway(client: GatewayClient) -> None:
+    """The paths that OPA opens, and the pages for devices."""
     realm = "/keycloak/realms/shasta"
-    assert door.status("GET", f"{realm}/protocol/openid-connect/certs") == 0
-    assert door.status("POST", f"{realm}/protocol/openid-connect/auth/device") == 0
-    assert door.status("GET", f"{realm}/device?user_code=ABCD-EFGH") == 0
-    assert door.status("POST", f"{realm}/login-actions/consent") == 0
-    assert door.status("GET", realm) == 403
-    assert door.status("POST", f"{realm}/protocol/openid-connect/revoke") == 403
-    assert door.status("GET", f"{realm}/protocol/openid-connect/token/../../../../../admin/realms") == 403
-    assert door.status("GET", realm, {"host": "auth.cmn.acme.com"}) == 0
-    assert door.status("GET", realm, door.token("admin")) == 0
+    assert client.status("GET", f"{realm}/protocol/openid-connect/certs") == 0
+    assert client.status("POST", f"{realm}/protocol/openid-connect/auth/device") == 0
+    assert client.status("GET", f"{realm}/device?user_code=ABCD-EFGH") == 0
+    assert client.status("POST", f"{realm}/login-actions/consent") == 0
+    assert client.status("GET", realm) == 403
+    assert client.status("POST", f"{realm}/protocol/openid-connect/revoke") == 403
+    assert client.status("GET", f"{realm}/protocol/openid-connect/token/../../../../../admin/realms") == 403
+    assert client.status("GET", realm, {"host": "auth.cmn.acme.com"}) == 0
+    assert client.status("GET", realm, client.token("admin")) == 0
 
 
-def test_the_administration_of_keycloak_looks_at_tokens_itself(door: Door) -> None:
+def test_the_administration_of_keycloak_looks_at_tokens_itself(client: GatewayClient) -> None:
     login, groups = "/keycloak/realms/master/protocol/openid-connect/token", "/keycloak/admin/realms/shasta/groups"
-    assert door.status("POST", login) == 0
-    assert door.status("GET", groups) == 0
-    assert door.site.ask(*door.find("GET", groups)).status == 401
-    assert door.site.ask(*door.find("GET", groups, door.token("admin"))).status == 403
-    assert door.status("GET", "/keycloak/realms/master") == 403
-    assert door.status("GET", "/keycloak/admin/realms/master/users") == 403
+    assert client.status("POST", login) == 0
+    assert client.status("GET", groups) == 0
+    assert client.site.ask(*client.find("GET", groups)).status == 401
+    assert client.site.ask(*client.find("GET", groups, client.token("admin"))).status == 403
+    assert client.status("GET", "/keycloak/realms/master") == 403
+    assert client.status("GET", "/keycloak/admin/realms/master/users") == 403
 
 
-def test_tokens_of_master_are_for_the_administration_alone(door: Door) -> None:
-    token = administrator(door.site).headers["Authorization"]
+def test_tokens_of_master_are_for_the_administration_alone(client: GatewayClient) -> None:
+    token = administrator(client.site).headers["Authorization"]
     headers = {"authorization": token}
-    assert door.site.ask(*door.find("GET", "/keycloak/admin/realms/shasta/groups", headers)).status == 200
-    assert door.status("GET", "/apis/smd/hsm/v2/groups", headers) == 403
+    assert client.site.ask(*client.find("GET", "/keycloak/admin/realms/shasta/groups", headers)).status == 200
+    assert client.status("GET", "/apis/smd/hsm/v2/groups", headers) == 403
 
 
-def test_the_side_channel_of_keycloak_is_no_path_of_the_gateway(door: Door) -> None:
-    admin = door.token("admin")
-    for target in ("/keycloak/../control/mint", "/keycloak/control/mint", "/control/mint"):
-        found = door.find("POST", target, admin)
-        assert found.status == 404 if isinstance(found, Reply) else door.site.ask(*found).status == 404
+def test_the_side_channel_of_keycloak_is_no_path_of_the_gateway(client: GatewayClient) -> None:
+    admin = client.token("admin")
+    for target in ("/keycloak/../side/mint", "/keycloak/side/mint", "/side/mint"):
+        route = client.find("POST", target, admin)
+        assert route.status == 404 if isinstance(route, Reply) else client.site.ask(*route).status == 404
 
 
 @pytest.mark.parametrize("claimed", [None, "10.100.0.10", "10.100.0.10, 10.100.0.11"])
-def test_nobody_poses_as_another_address(gate: Gateway, claimed: str | None) -> None:
+def test_a_caller_cannot_forge_its_address(gate: Gateway, claimed: str | None) -> None:
     _, call = _ask(gate, "/meta-data", {} if claimed is None else {"x-forwarded-for": claimed})
     assert call.headers["x-forwarded-for"].split(",")[-1] == "192.0.2.1"
 
 
-def test_replies_are_envoys(door: Door) -> None:
+def test_replies_are_envoys(client: GatewayClient) -> None:
     reply = Reply(200, b"x", "text/plain", (("Server", "nginx"), ("etag", "1")))
-    shown = door.gateway.decorate(reply, 0.0127)
-    assert shown.headers == (("etag", "1"), ("x-envoy-upstream-service-time", "12"), ("server", "istio-envoy"))
-    assert (shown.status, shown.body) == (200, b"x")
+    decorated = client.gateway.decorate(reply, 0.0127)
+    assert decorated.headers == (("etag", "1"), ("x-envoy-upstream-service-time", "12"), ("server", "istio-envoy"))
+    assert (decorated.status, decorated.body) == (200, b"x")
 
 
 @given(st.text(alphabet="/.%2eEfF\\abA5c~", max_size=40))

@@ -1,4 +1,4 @@
-"""The facts of cray-opa's own tests (tests/opa/*_test.rego.tpl): who may do what on which path."""
+"""The cases of cray-opa's own tests (tests/opa/*_test.rego.tpl): the role that may call each path."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TENANT = {
     "groups": ["vcluster-blue-tenant-admin"],
 }
 WHO: dict[str, dict[str, Any] | None] = {
-    "nobody": None,
+    "anonymous": None,
     "tenant-admin": TENANT,
     **{role: _shasta(role) for role in ("admin", "user", "wlm", "ckdump", "monitor-ro", "system-pxe")},
     **{role: _shasta(role) for role in ("system-compute", "system-nexus", "system-slingshot")},
@@ -44,23 +44,23 @@ WHO: dict[str, dict[str, Any] | None] = {
 }
 
 ALLOWED = """
-nobody GET /keycloak/realms/shasta/protocol/openid-connect/auth
-nobody GET /keycloak/realms/shasta/protocol/openid-connect/logout
-nobody POST /keycloak/realms/shasta/protocol/openid-connect/token
-nobody GET /keycloak/realms/shasta/protocol/openid-connect/userinfo
-nobody GET /keycloak/realms/shasta/protocol/openid-connect/certs
-nobody GET /keycloak/realms/shasta/.well-known/openid-configuration
-nobody GET,HEAD /keycloak/resources/foo
-nobody GET,POST /vcs
-nobody GET,PUT /repository
-nobody GET /v2
-nobody GET /service/rest
-nobody GET /capsules/
-nobody GET /apis/gozerd/
-nobody GET /spire-jwks-vshastaio/keys
-nobody GET /meta-data
-nobody GET /meta-data?key=Global
-nobody GET /user-data
+anonymous GET /keycloak/realms/shasta/protocol/openid-connect/auth
+anonymous GET /keycloak/realms/shasta/protocol/openid-connect/logout
+anonymous POST /keycloak/realms/shasta/protocol/openid-connect/token
+anonymous GET /keycloak/realms/shasta/protocol/openid-connect/userinfo
+anonymous GET /keycloak/realms/shasta/protocol/openid-connect/certs
+anonymous GET /keycloak/realms/shasta/.well-known/openid-configuration
+anonymous GET,HEAD /keycloak/resources/foo
+anonymous GET,POST /vcs
+anonymous GET,PUT /repository
+anonymous GET /v2
+anonymous GET /service/rest
+anonymous GET /capsules/
+anonymous GET /apis/gozerd/
+anonymous GET /spire-jwks-vshastaio/keys
+anonymous GET /meta-data
+anonymous GET /meta-data?key=Global
+anonymous GET /user-data
 admin GET,PUT,POST,DELETE,PATCH,HEAD /apis/api1
 user GET /apis/uas-mgr/v1/
 user GET,POST,DELETE /apis/uas-mgr/v1/uas
@@ -105,18 +105,18 @@ slingshot-guest GET /apis/fabric-manager/fabric/agents/x0c0r0b0
 """
 
 DENIED = """
-nobody GET /keycloak
-nobody GET /keycloak/realms/shasta
-nobody GET /keycloak/realms/master/protocol/openid-connect/certs
-nobody GET /keycloak/admin/realms/shasta/users
-nobody POST /keycloak/resources/foo
-nobody GET /keycloak/realms/shasta/protocol/openid-connect/auth?scope=openid&request_uri=http://hook.url
-nobody GET /apis/tokens
-nobody GET,POST,PUT,DELETE,PATCH,HEAD,OPTIONS /apis/api1
-nobody POST,HEAD /meta-data
-nobody PUT /user-data
-nobody GET /phone-home
-nobody GET /apis/gozerd
+anonymous GET /keycloak
+anonymous GET /keycloak/realms/shasta
+anonymous GET /keycloak/realms/master/protocol/openid-connect/certs
+anonymous GET /keycloak/admin/realms/shasta/users
+anonymous POST /keycloak/resources/foo
+anonymous GET /keycloak/realms/shasta/protocol/openid-connect/auth?scope=openid&request_uri=http://hook.url
+anonymous GET /apis/tokens
+anonymous GET,POST,PUT,DELETE,PATCH,HEAD,OPTIONS /apis/api1
+anonymous POST,HEAD /meta-data
+anonymous PUT /user-data
+anonymous GET /phone-home
+anonymous GET /apis/gozerd
 admin OPTIONS,TRACE,CONNECT,BREW,get /apis/api1
 user GET /apis/api1
 user GET /apis/smd/hsm/v2/State/Components
@@ -254,9 +254,9 @@ compute heartbeat POST /apis/hbtd/hmi/v1/heartbeat/x1
 """
 
 
-def _rows(told: str) -> list[list[str]]:
+def _rows(text: str) -> list[list[str]]:
     """One row for each method."""
-    split = [line.split(" ") for line in told.strip().splitlines()]
+    split = [line.split(" ") for line in text.strip().splitlines()]
     return [[*row[:-2], method, row[-1]] for row in split for method in row[-2].split(",")]
 
 
@@ -277,8 +277,13 @@ def test_who_may_not(who: str, method: str, path: str) -> None:
 @pytest.mark.parametrize(("method", "path"), _rows(TENANT_ALLOWED))
 def test_a_tenant_admin_may_for_their_own_tenant(method: str, path: str) -> None:
     assert _allowed(TENANT, method, path, BLUE)
-    for other in ({}, {"cray-tenant-name": ""}, {"cray-tenant-name": "vcluster-red"}, {"cray-tenant-name": "blue"}):
-        assert not _allowed(TENANT, method, path, other), other
+    for attributes in (
+        {},
+        {"cray-tenant-name": ""},
+        {"cray-tenant-name": "vcluster-red"},
+        {"cray-tenant-name": "blue"},
+    ):
+        assert not _allowed(TENANT, method, path, attributes), attributes
 
 
 @pytest.mark.parametrize(("method", "path"), _rows(TENANT_DENIED))
@@ -381,7 +386,7 @@ JSON = st.recursive(
     )
 )
 def test_claims_of_any_shape_are_decided_about(claims: dict[str, Any]) -> None:
-    """Never a crash, and admin only where the role stands in its list."""
+    """The policy never crashes, and the admin role counts only where its list has it."""
     access = claims.get("resource_access")
     shasta = access.get("shasta") if isinstance(access, dict) else None
     roles = shasta.get("roles") if isinstance(shasta, dict) else None

@@ -1,4 +1,4 @@
-"""What happens depends on the seed and on what is ordered when; not on how time is stepped, nor on restarts."""
+"""The result depends on the seed, the orders and their moments; not on the size of time steps, nor on restarts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from csm_emulator.machine.topology import catalog as topologies
-from machine.bare import Bare
+from machine.bare_machine import BareMachine
 
 TINY = topologies.load("tiny")
-# When, to whom, what.
+# The moment, the xname and the order.
 ORDERS = [
     (0.0, "x1000c0s0b1n0", "On"),
     (0.0, "x1000c0s0b0n0", "GracefulRestart"),
@@ -24,15 +24,15 @@ ORDERS = [
 END = 1500.0
 
 
-def play(bare: Bare, step: float, restart_at: float | None = None) -> list[dict[str, Any]]:
-    """The orders at their moments, time in steps of at most so many seconds."""
+def play(bare: BareMachine, step: float, restart_at: float | None = None) -> list[dict[str, Any]]:
+    """Plays the orders at their moments, in steps of at most ``step`` seconds."""
     bare.fault("boot-hangs", "*", probability=0.3, facts={"stage": "pxe"})
     start = bare.clock.now()
     for moment, xname, action in [*ORDERS, (END, "", "")]:
-        while (left := start + moment - bare.clock.now()) > 1e-9:
+        while (remaining := start + moment - bare.clock.now()) > 1e-9:
             if restart_at is not None and bare.clock.now() - start >= restart_at:
                 bare, restart_at = _restarted(bare), None
-            bare.step(min(step, left))
+            bare.step(min(step, remaining))
         if xname:
             bare.order(xname, action)
     lines = bare.lines()
@@ -40,43 +40,45 @@ def play(bare: Bare, step: float, restart_at: float | None = None) -> list[dict[
     return lines
 
 
-def _restarted(bare: Bare) -> Bare:
+def _restarted(bare: BareMachine) -> BareMachine:
     bare.keep()
     bare.close()
-    return Bare(bare.path, TINY)
+    return BareMachine(bare.path, TINY)
 
 
 def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
-    one, other = (play(Bare(tmp_path / name, TINY), END) for name in ("one", "other"))
-    assert one == other
+    one, second = (play(BareMachine(tmp_path / name, TINY), END) for name in ("one", "other"))
+    assert one == second
     assert len(one) > 30
 
 
 def test_another_seed_gives_other_times(tmp_path: Path) -> None:
-    one = play(Bare(tmp_path / "one", TINY, seed=1), END)
-    other = play(Bare(tmp_path / "other", TINY, seed=2), END)
-    assert [line["at"] for line in one] != [line["at"] for line in other]
+    one = play(BareMachine(tmp_path / "one", TINY, seed=1), END)
+    other_log = play(BareMachine(tmp_path / "other", TINY, seed=2), END)
+    assert [line["at"] for line in one] != [line["at"] for line in other_log]
 
 
 @pytest.mark.parametrize("step", [0.7, 10.0, 333.0])
 def test_steps_do_not_matter(tmp_path: Path, step: float) -> None:
-    assert play(Bare(tmp_path / "leaps", TINY), END) == play(Bare(tmp_path / "steps", TINY), step)
+    assert play(BareMachine(tmp_path / "leaps", TINY), END) == play(BareMachine(tmp_path / "steps", TINY), step)
 
 
 @pytest.mark.parametrize("moment", [1.0, 45.0, 320.0, 700.0])
 def test_restarts_do_not_matter(tmp_path: Path, moment: float) -> None:
-    whole = play(Bare(tmp_path / "whole", TINY), 5.0)
-    assert play(Bare(tmp_path / "restarted", TINY), 5.0, restart_at=moment) == whole
+    whole = play(BareMachine(tmp_path / "whole", TINY), 5.0)
+    assert play(BareMachine(tmp_path / "restarted", TINY), 5.0, restart_at=moment) == whole
 
 
 def test_chance_does_not_depend_on_what_else_happens(tmp_path: Path) -> None:
-    """A node takes as long alone as among others."""
-    alone, among = Bare(tmp_path / "alone", TINY), Bare(tmp_path / "among", TINY)
+    """A node takes the same time alone and among other nodes."""
+    alone, among = BareMachine(tmp_path / "alone", TINY), BareMachine(tmp_path / "among", TINY)
     among.order("x1000c0s1b1n0", "On")
     for bare in (alone, among):
         bare.order("x1000c0s0b1n0", "On")
         bare.step(END)
-    one, other = ([line["at"] for line in bare.lines() if line["target"] == "x1000c0s0b1n0"] for bare in (alone, among))
-    assert one == other
+    one, with_others = (
+        [line["at"] for line in bare.lines() if line["target"] == "x1000c0s0b1n0"] for bare in (alone, among)
+    )
+    assert one == with_others
     alone.close()
     among.close()

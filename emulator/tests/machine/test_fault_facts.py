@@ -39,7 +39,7 @@ def test_numbers_are_numbers(tiny: Site, kind: str, facts: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "kept"),
+    ("kind", "request_facts", "stored_facts"),
     [
         ("latency", {"seconds": "30"}, {"seconds": 30}),
         ("latency", {"seconds": 30.0}, {"seconds": 30}),
@@ -51,15 +51,17 @@ def test_numbers_are_numbers(tiny: Site, kind: str, facts: dict[str, Any]) -> No
     ],
 )
 def test_a_number_is_whole_when_it_was_and_a_name_stays_one(
-    tiny: Site, kind: str, given: dict[str, Any], kept: dict[str, Any]
+    tiny: Site, kind: str, request_facts: dict[str, Any], stored_facts: dict[str, Any]
 ) -> None:
-    facts = tiny.set_fault(Fault("f1", kind, facts=given)).facts
-    assert facts == kept
-    assert {name: type(value) for name, value in facts.items()} == {name: type(value) for name, value in kept.items()}
+    facts = tiny.set_fault(Fault("f1", kind, facts=request_facts)).facts
+    assert facts == stored_facts
+    assert {name: type(value) for name, value in facts.items()} == {
+        name: type(value) for name, value in stored_facts.items()
+    }
 
 
 @pytest.mark.parametrize(
-    ("kind", "facts", "said"),
+    ("kind", "facts", "message"),
     [
         ("cfs-layer-fails", {"lyer": 1}, "takes layer=, task=, not lyer="),
         ("cfs-layer-fails", {"layer": None}, "takes layer= a layer's name or number, not None"),
@@ -70,13 +72,13 @@ def test_a_number_is_whole_when_it_was_and_a_name_stays_one(
         ("image-job-stuck", {"status": "success"}, "no job under way has the status 'success'"),
     ],
 )
-def test_facts_that_a_kind_does_not_take(tiny: Site, kind: str, facts: dict[str, Any], said: str) -> None:
-    with pytest.raises(InvalidMachine, match=said):
+def test_facts_that_a_kind_does_not_take(tiny: Site, kind: str, facts: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidMachine, match=message):
         tiny.set_fault(Fault("f1", kind, facts=facts))
     assert list(tiny.faults) == []
 
 
-def test_what_is_too_long_says_so_in_plain_figures(tiny: Site) -> None:
+def test_too_long_durations_are_refused_with_the_limit(tiny: Site) -> None:
     with pytest.raises(InvalidMachine, match="from 0 to 31622400, not 1000000000000"):
         tiny.set_fault(Fault("f1", "latency", "smd", facts={"seconds": 10**12}))
 
@@ -89,10 +91,10 @@ def test_a_restart_has_no_probability(tiny: Site) -> None:
 def test_the_end_of_a_restart_clears_that_restart_alone(tiny: Site) -> None:
     restart = tiny.set_fault(Fault(tiny.faults.new_id(), "service-restart", "smd"))
     tiny.clear_fault(restart.id)
-    other = tiny.set_fault(Fault(tiny.faults.new_id(), "no-power-on", DOWN))
-    assert other.id != restart.id
+    other_fault = tiny.set_fault(Fault(tiny.faults.new_id(), "no-power-on", DOWN))
+    assert other_fault.id != restart.id
     tiny.step(60)
-    assert [fault.id for fault in tiny.faults] == [other.id]
+    assert [fault.id for fault in tiny.faults] == [other_fault.id]
 
 
 @pytest.mark.parametrize("targets", ["pcs", "smd, pcs", "*"])

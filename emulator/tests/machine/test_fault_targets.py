@@ -1,4 +1,4 @@
-"""A fault strikes what is there, or what may come to be; a slip of the pen strikes nobody, and is refused."""
+"""A fault has targets that exist or may exist later; a misspelled target is refused."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FACTS: dict[str, dict[str, Any]] = {"wrong-cabling": {"with": "x1000c0r7j1p0"}, 
 
 
 @pytest.mark.parametrize(
-    ("kind", "targets", "said"),
+    ("kind", "targets", "message"),
     [
         ("server-error", "smdd", "no service is called 'smdd'; did you mean \"smd\"\\? Services: .*bos, bss, "),
-        ("service-restart", "smd, nobody-at-all", "no service is called 'nobody-at-all'; services: .*bos, bss, "),
+        ("service-restart", "smd, missing-service", "no service is called 'missing-service'; services: .*bos, bss, "),
         ("token-expiry", "smd", "no service is called 'smd'; services: keycloak"),
         ("latency", "", "latency needs targets, not ''"),
         ("latency", "smd,", "latency needs targets"),
@@ -47,8 +47,8 @@ FACTS: dict[str, dict[str, Any]] = {"wrong-cabling": {"with": "x1000c0r7j1p0"}, 
         ("wrong-cabling", "x1000c0r9j1p0", "no switch has a port x1000c0r9j1p0"),
     ],
 )
-def test_nobody_of_that_name(tiny: Site, kind: str, targets: str, said: str) -> None:
-    with pytest.raises(InvalidMachine, match=said) as refused:
+def test_a_target_that_does_not_exist(tiny: Site, kind: str, targets: str, message: str) -> None:
+    with pytest.raises(InvalidMachine, match=message) as refused:
         tiny.set_fault(Fault("f1", kind, targets, facts=FACTS.get(kind, {})))
     assert "\n" not in refused.value.message
     assert list(tiny.faults) == []

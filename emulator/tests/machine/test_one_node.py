@@ -1,4 +1,4 @@
-"""What is asked about one node costs the same in a machine of 10,000 nodes as in one of 300."""
+"""A request about one node costs the same in a machine of 10,000 nodes as in one of 300."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from collections.abc import Iterator
 
 import pytest
 
-from one_node import ALL, OneNode
+from node_requests import ALL, NodeRequests
 from service_client import open_site
 
 RATIO = 4.0
-"""Of CPU time, where 35 times the nodes gave 30 and more; noise on a busy machine gives 2."""
+"""The largest ratio of CPU times. A cost per node of the machine would give 30 and more; noise gives up to 2."""
 SLACK = 0.15
-"""Milliseconds that a larger dictionary and colder caches may cost."""
+"""Milliseconds that a larger dictionary and colder caches may add."""
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OneNode, OneNode]]:
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NodeRequests, NodeRequests]]:
     folder = tmp_path_factory.mktemp("machines")
     sites = [open_site(folder / f"{name}.state", name) for name in ("psi", "alps")]
-    small, large = map(OneNode, sites)
+    small, large = map(NodeRequests, sites)
     yield small, large
     for site in sites:
         site.state_file.close()
 
 
-@pytest.mark.parametrize("request_", ALL)
-def test_a_request_about_one_node_does_not_look_at_all(machines: tuple[OneNode, OneNode], request_: str) -> None:
-    small, large = (machine.ask(request_) for machine in machines)
+@pytest.mark.parametrize("request_line", ALL)
+def test_a_request_about_one_node_does_not_look_at_all(
+    machines: tuple[NodeRequests, NodeRequests], request_line: str
+) -> None:
+    small, large = (machine.ask(request_line) for machine in machines)
     assert small.status == large.status == 200
     assert large.milliseconds <= small.milliseconds * RATIO + SLACK, f"{small} {large}"

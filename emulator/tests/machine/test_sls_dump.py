@@ -1,4 +1,4 @@
-"""Dumps of real SLS services become machines, or are refused with what is wrong in them; nothing else happens."""
+"""Dumps of real SLS services become machines, or are refused with the error that they have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from csm_emulator.machine.sls_import.dump import load_sls
 from specs import SPECS
 
 SAMPLES = SPECS / "samples"
-# Compute nodes and all nodes of each sample, counted by hand in the files.
+# Numbers of compute nodes and of all nodes in each sample, counted by hand in the files.
 LOADED = {
     "EX2000_River": (65, 77),
     "EX2500_Mixed_Cabinet": (33, 45),
@@ -43,7 +43,7 @@ def sample(name: str) -> Path:
 
 
 def dump(**hardware: dict[str, Any]) -> dict[str, Any]:
-    """Two nodes of a Mountain blade, and what is given."""
+    """A dump with two nodes of a Mountain blade and the given entries."""
     parts = {
         "x1000": {"Xname": "x1000", "Class": "Mountain"},
         "x1000c0s0b0n0": {
@@ -104,18 +104,18 @@ def test_the_blades_of_a_sample_are_those_that_it_names() -> None:
         "XL675d": 1,
     }
     assert "guessed" not in topology.about
-    # The keys of the dump say otherwise; SLS goes by the names inside.
+    # The keys of the dump differ; SLS uses the names inside the entries.
     assert "x1000c0s3b0n1" in topology.places
     assert "x1000c0r3" in topology.parts
 
 
-def test_what_is_guessed_is_said() -> None:
+def test_guesses_are_named() -> None:
     topology = load_sls(dump())
     assert "guessed: EX235a" in topology.about
     blade = dump(x1000c0s0={"Xname": "x1000c0s0", "Class": "Mountain", "ExtraProperties": {"@rie.mockup": "EX254n"}})
-    named = load_sls(blade)
-    assert "guessed" not in named.about
-    assert {part.model.arch for part in named.parts.values() if part.model} == {"ARM"}
+    blade_topology = load_sls(blade)
+    assert "guessed" not in blade_topology.about
+    assert {part.model.arch for part in blade_topology.parts.values() if part.model} == {"ARM"}
 
 
 def test_a_node_without_a_nid_has_the_one_that_hsm_invents() -> None:
@@ -296,12 +296,12 @@ _NETWORKS = st.dictionaries(
 @given(_hardware(), _NETWORKS)
 def test_any_dump_becomes_a_machine_or_is_refused(hardware: dict[str, Any], networks: dict[str, Any]) -> None:
     given_dump = {"Hardware": hardware, "Networks": networks}
-    before = copy.deepcopy(given_dump)
+    dump_before = copy.deepcopy(given_dump)
     try:
         topology = load_sls(given_dump)
     except InvalidMachine:
         return
-    assert given_dump == before
+    assert given_dump == dump_before
     assert set(topology.places) == {part.xname for part in topology.parts.values() if part.type == "Node"}
     assert len({nic.mac for nic in topology.nics}) == len(topology.nics)
     assert len({nic.address for nic in topology.nics}) == len(topology.nics)

@@ -1,4 +1,4 @@
-"""Whatever is ordered, broken, waited for, killed and opened again: what is true of every machine stays true."""
+"""The invariants of a machine hold after any sequence of orders, faults, waits, kills and restarts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from csm_emulator.machine.power import RESETS, SWITCHED, ControllerUnreachable, ResetRefused
 from csm_emulator.machine.topology import catalog as topologies
-from machine.bare import Bare
-from machine.properties import check
+from machine.bare_machine import BareMachine
+from machine.invariants import check
 
 TINY = topologies.load("tiny")
-# Fewer names than parts: things happen to the same ones more often, and so meet.
+# Fewer names than parts, so that actions meet at the same parts more often.
 NODES = ("x1000c0s0b0n0", "x1000c0s0b1n0", "x1000c0s1b0n0", "x3000c0s1b0n0")
 PARTS = (
     *NODES,
@@ -33,23 +33,23 @@ FAULTS: list[tuple[str, str, dict[str, str]]] = [
 ]
 
 
-class ControlApi(RuleBasedStateMachine):
-    bare: Bare
+class MachineSequences(RuleBasedStateMachine):
+    bare: BareMachine
 
     @initialize(seed=st.integers(0, 3))
     def open(self, seed: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="canton-truth-"))
         self.seed = seed
-        self.bare = Bare(self.folder / "state", TINY, seed)
+        self.bare = BareMachine(self.folder / "state", TINY, seed)
 
     @rule(order=st.sampled_from(ORDERS))
     def give_an_order(self, order: tuple[str, str]) -> None:
-        before = self.bare.log.last
+        last_before = self.bare.log.last
         try:
             self.bare.order(*order)
         except (ControllerUnreachable, ResetRefused):
-            told = self.bare.log.after(before, 10)
-            assert {line["what"] for line in told} <= {"fault-used-up"}
+            entries = self.bare.log.after(last_before, 10)
+            assert {line["what"] for line in entries} <= {"fault-used-up"}
 
     @rule(
         action=st.sampled_from(["On", "Off", "ForceOff", "GracefulRestart"]),
@@ -87,7 +87,7 @@ class ControlApi(RuleBasedStateMachine):
 
     @rule()
     def keep_and_open_again(self) -> None:
-        """Everything is as it was."""
+        """A restart leaves everything as it was."""
         self.bare.keep()
         contents, lines, now = self.bare.contents(), self.bare.lines(), self.bare.clock.now()
         self._reopen()
@@ -97,17 +97,17 @@ class ControlApi(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """What was not kept did not happen."""
-        kept = [number for number, _ in self.bare.kept.entries(0, 1_000_000)]
+        """Changes that were not stored are gone after a crash."""
+        numbers = [number for number, _ in self.bare.kept.entries(0, 1_000_000)]
         self._reopen()
-        assert [line["number"] for line in self.bare.lines()] == kept
+        assert [line["number"] for line in self.bare.lines()] == numbers
 
     def _reopen(self) -> None:
         self.bare.close()
-        self.bare = Bare(self.folder / "state", TINY, self.seed)
+        self.bare = BareMachine(self.folder / "state", TINY, self.seed)
 
     @invariant()
-    def truths_hold(self) -> None:
+    def invariants_hold(self) -> None:
         if hasattr(self, "bare"):
             check(self.bare)
 
@@ -117,5 +117,5 @@ class ControlApi(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestTruth = ControlApi.TestCase
-TestTruth.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestMachineSequences = MachineSequences.TestCase
+TestMachineSequences.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

@@ -1,4 +1,4 @@
-"""Every shipped machine is one that could stand in a hall: names, parents, addresses and cables fit together."""
+"""Every shipped machine could exist: names, parents, addresses and cables are consistent."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_xnames_are_valid_and_say_type_and_parent(name: str) -> None:
 def test_parts_are_in_the_order_of_xnames_below_parents_that_exist(name: str) -> None:
     parts = load(name).parts
     xnames = [parse(xname) for xname in parts]
-    assert all(one < other for one, other in pairwise(xnames))
+    assert all(one < following for one, following in pairwise(xnames))
     for xname in xnames:
         parent = xname.parent
         assert parent is not None
@@ -90,14 +90,14 @@ def test_nids_aliases_macs_and_addresses_are_given_once(name: str) -> None:
     topology = load(name)
     places = topology.places.values()
     aliases = [alias for place in places for alias in place.aliases]
-    for given in (
+    for values in (
         [place.nid for place in places],
         aliases,
         [nic.mac for nic in topology.nics],
         [nic.address for nic in topology.nics],
         [nic.xname for nic in topology.nics],
     ):
-        assert [value for value, count in Counter(given).items() if count > 1] == []
+        assert [value for value, count in Counter(values).items() if count > 1] == []
     assert len(aliases) == len(topology.places)
 
 
@@ -227,14 +227,21 @@ def test_switches_of_a_group_are_all_joined_and_groups_to_one_another(name: str)
             river = part.hardware_class == "River"
             groups.setdefault("River" if river else str(parse(part.xname).cabinet), []).append(part.xname)
     for switches in groups.values():
-        assert all(frozenset((one, other)) in joined for one in switches for other in switches if one < other)
+        assert all(
+            frozenset((one, other_switch)) in joined
+            for one in switches
+            for other_switch in switches
+            if one < other_switch
+        )
     group_of = {switch: group for group, switches in groups.items() for switch in switches}
     pairs = {frozenset(group_of[switch] for switch in pair) for pair in joined}
-    assert all(frozenset((one, other)) in pairs for one in groups for other in groups if one < other)
+    assert all(
+        frozenset((one, other_switch)) in pairs for one in groups for other_switch in groups if one < other_switch
+    )
 
 
 @every
-def test_owners_have_compute_nodes_that_nobody_else_has(name: str) -> None:
+def test_no_compute_node_has_two_owners(name: str) -> None:
     topology = load(name)
     owned = [node for owner in topology.owners for node in owner.nodes]
     assert len(owned) == len(set(owned)) < len(computes(topology))
@@ -242,7 +249,7 @@ def test_owners_have_compute_nodes_that_nobody_else_has(name: str) -> None:
     assert topology.running <= set(topology.places)
 
 
-def test_psi_is_as_the_paper_says() -> None:
+def test_psi_has_the_sizes_of_the_paper() -> None:
     topology = load("psi")
     psi = next(owner for owner in topology.owners if owner.label == "psi")
     parts = [topology.parts[node] for node in psi.nodes]
@@ -264,8 +271,8 @@ def test_psi_is_as_the_paper_says() -> None:
 def test_sls_has_every_node_with_its_place(name: str) -> None:
     topology = load(name)
     hardware: Any = topology.sls["Hardware"]
-    told = {xname: entry["ExtraProperties"] for xname, entry in hardware.items() if entry["TypeString"] == "Node"}
-    assert {xname: (extra["NID"], extra["Role"], *extra["Aliases"]) for xname, extra in told.items()} == {
+    nodes = {xname: entry["ExtraProperties"] for xname, entry in hardware.items() if entry["TypeString"] == "Node"}
+    assert {xname: (extra["NID"], extra["Role"], *extra["Aliases"]) for xname, extra in nodes.items()} == {
         place.xname: (place.nid, place.role, *place.aliases) for place in topology.places.values()
     }
     for xname, entry in hardware.items():
@@ -278,13 +285,15 @@ def test_sls_has_every_node_with_its_place(name: str) -> None:
 
 @every
 def test_the_machine_that_its_own_sls_describes_is_the_same(name: str) -> None:
-    """As far as SLS goes: it has neither switch blades nor outlets, and does not say what is up."""
+    """The comparison covers the data that SLS has: no switch blades, no outlets, and no power state."""
     topology = load(name)
-    again = load_sls(json.loads(json.dumps(dict(topology.sls))))
-    assert again.places == topology.places
-    assert _told_by_sls(again) == _told_by_sls(topology)
-    assert [nic for nic in again.nics if nic.network == "NMN"] == [nic for nic in topology.nics if nic.network == "NMN"]
-    assert again.sls == dict(topology.sls)
+    second_topology = load_sls(json.loads(json.dumps(dict(topology.sls))))
+    assert second_topology.places == topology.places
+    assert _told_by_sls(second_topology) == _told_by_sls(topology)
+    assert [nic for nic in second_topology.nics if nic.network == "NMN"] == [
+        nic for nic in topology.nics if nic.network == "NMN"
+    ]
+    assert second_topology.sls == dict(topology.sls)
 
 
 def _told_by_sls(topology: Topology) -> list[tuple[str, str, str, str]]:
@@ -298,11 +307,11 @@ def _told_by_sls(topology: Topology) -> list[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize("name", ["tiny", "psi", "alps-mini"])
 def test_it_is_the_same_each_time(name: str) -> None:
-    one, other = topologies.load(name), topologies.load(name)
-    assert dict(one.sls) == dict(other.sls)
+    one, second = topologies.load(name), topologies.load(name)
+    assert dict(one.sls) == dict(second.sls)
     for field in ("parts", "nics", "places", "cables", "networks", "owners", "running"):
-        assert getattr(one, field) == getattr(other, field)
-    assert list(one.parts) == list(other.parts)
+        assert getattr(one, field) == getattr(second, field)
+    assert list(one.parts) == list(second.parts)
 
 
 _MEASURE = """
@@ -316,7 +325,7 @@ print(time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_
 
 
 def test_ten_thousand_nodes_are_there_at_once_and_are_small() -> None:
-    done = subprocess.run([sys.executable, "-c", _MEASURE], capture_output=True, text=True, check=True)
-    seconds, megabytes = map(float, done.stdout.split())
+    completed = subprocess.run([sys.executable, "-c", _MEASURE], capture_output=True, text=True, check=True)
+    seconds, megabytes = map(float, completed.stdout.split())
     assert seconds < 1.5
     assert megabytes < 150

@@ -1,4 +1,4 @@
-"""What nodes tell BOS and CFS by themselves."""
+"""Requests of the nodes' own agents to BOS and CFS."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_node_that_came_up_tells_both(tmp_path: Path) -> None:
     ],
 )
 def test_it_comes_again_before_bos_forgets_it(tmp_path: Path, params: str, hours: float) -> None:
-    """For the first time after any part of the interval, so that not all come at once."""
+    """The first request comes after a random part of the interval, so that the nodes do not all ask at once."""
     spy = _boot(tmp_path / "state", params)
     site = spy._site
     assert len(spy.bodies(f"/v2/components/{NODE}")) == 1
@@ -61,7 +61,7 @@ def test_it_comes_again_before_bos_forgets_it(tmp_path: Path, params: str, hours
 
 
 @pytest.mark.parametrize("silent", ["bos", "cfs"])
-def test_whoever_is_not_heard_tries_again_until_it_is(tmp_path: Path, silent: str) -> None:
+def test_an_unanswered_agent_repeats_its_report(tmp_path: Path, silent: str) -> None:
     spy = _boot(tmp_path / "state", "quiet")
     site = spy._site
     site.machine.power.reset(NODE, "ForceOff", "test")
@@ -72,28 +72,28 @@ def test_whoever_is_not_heard_tries_again_until_it_is(tmp_path: Path, silent: st
     while site.machine.boot.record(NODE)["stage"] != UP:
         site.step(1)
     path = {"bos": f"/v2/components/{NODE}", "cfs": f"/v3/components/{NODE}"}[silent]
-    other = {"bos": f"/v3/components/{NODE}", "cfs": f"/v2/components/{NODE}"}[silent]
-    assert (len(spy.bodies(path)), len(spy.bodies(other))) == (1, 1)
+    other_path = {"bos": f"/v3/components/{NODE}", "cfs": f"/v2/components/{NODE}"}[silent]
+    assert (len(spy.bodies(path)), len(spy.bodies(other_path))) == (1, 1)
     site.step(2 + 4 + 6 + 8 + 10 + 1)
     assert len(spy.bodies(path)) == 6
     site.step(12 + 14 + 16 + 18 + 20 + 22 + 24 + 26 + 28 + 10 * 30)
     assert len(spy.bodies(path)) == 25
     site = reopen(site)
-    again = Spy(site)
+    second_spy = Spy(site)
     site.step(30)
-    assert len(again.bodies(path)) == 1
+    assert len(second_spy.bodies(path)) == 1
     site.step(120)
-    assert len(again.bodies(path)) == 1
+    assert len(second_spy.bodies(path)) == 1
     token = site.machine.boot.record(NODE)["parameters"].partition("bss_referral_token=")[2].split()[0]
     assert site.mesh.ask("bos", "GET", f"/v2/components/{NODE}").json()["actual_state"]["bss_token"] == token
     assert site.mesh.ask("cfs", "GET", f"/v3/components/{NODE}").json()["enabled"]
     site.state_file.close()
 
 
-def test_a_node_that_is_off_says_nothing(tmp_path: Path) -> None:
+def test_a_node_that_is_off_reports_nothing(tmp_path: Path) -> None:
     spy = _boot(tmp_path / "state", "quiet")
     spy._site.machine.power.reset(NODE, "ForceOff", "test")
-    before = len(spy.bodies(f"/v2/components/{NODE}"))
+    count_before = len(spy.bodies(f"/v2/components/{NODE}"))
     spy._site.step(4 * 3600)
-    assert len(spy.bodies(f"/v2/components/{NODE}")) == before
+    assert len(spy.bodies(f"/v2/components/{NODE}")) == count_before
     spy._site.state_file.close()

@@ -1,4 +1,4 @@
-"""How much each service takes, at the gateway and beside it, and that nobody has to send it to find out."""
+"""The largest body of each service, at the gateway and beside it; a request is refused before its body is sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def machine() -> Iterator[Emulator]:
 
 
 def announce(machine: Emulator, url: str, path: str, size: int, *headers: str) -> bytes:
-    """The answer to the head of a request that says how large its body is, and asks whether to send it."""
+    """The reply to the head of a request that announces the length of its body with ``Expect: 100-continue``."""
     place = urlsplit(url)
     lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Expect: 100-continue", f"Content-Length: {size}", *headers]
     trust = ssl.create_default_context(cafile=machine.ca)
@@ -62,8 +62,8 @@ def test_who_has_no_token_is_refused_before_the_body(machine: Emulator, headers:
     assert answer.endswith(b"Unauthorized Request")
 
 
-def test_who_goes_nowhere_is_told_before_the_body(machine: Emulator) -> None:
-    assert announce(machine, machine.url, "/apis/nobody/", 100).startswith(b"HTTP/1.1 404 ")
+def test_an_unknown_path_is_refused_before_the_body(machine: Emulator) -> None:
+    assert announce(machine, machine.url, "/apis/missing/", 100).startswith(b"HTTP/1.1 404 ")
 
 
 def test_kubernetes_takes_three_mebibytes(machine: Emulator) -> None:

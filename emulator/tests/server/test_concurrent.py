@@ -1,4 +1,4 @@
-"""Fifty clients at once, who read, write, break things and move time; then a restart."""
+"""Fifty clients at once read, write, set faults and move time; then the machine restarts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def machine(state: Path) -> Iterator[Emulator]:
 
 
 class Clients:
-    """What they do, each deed with a number of its own."""
+    """The actions of one client, each with a number of its own."""
 
     def __init__(self, machine: Emulator, folder: Path) -> None:
         self.machine = machine
@@ -73,7 +73,7 @@ class Clients:
 
     def group(self, number: int) -> None:
         label = f"g{number}"
-        members = [self.nodes[(number + each) % len(self.nodes)] for each in range(3)]
+        members = [self.nodes[(number + offset) % len(self.nodes)] for offset in range(3)]
         answer = self.ask("smd", "POST", "/hsm/v2/groups", {"label": label, "members": {"ids": members}})
         if answer.status == 201:
             with self.lock:
@@ -111,19 +111,19 @@ class Clients:
         self.machine.ask_control("POST", "/save", {"path": str(self.folder / f"copy{number % CLIENTS}")})
 
 
-def picture(machine: Emulator) -> dict[str, Any]:
-    """All that clients and the truth say."""
-    asked = {
+def snapshot(machine: Emulator) -> dict[str, Any]:
+    """The state as the services and the control API report it."""
+    requests = {
         "smd": ("/hsm/v2/State/Components", "/hsm/v2/groups", "/hsm/v2/locks/status"),
         "pcs": ("/v1/transitions",),
         "bss": ("/boot/v1/bootparameters",),
     }
-    told: dict[str, Any] = {
+    replies: dict[str, Any] = {
         path: machine.send("GET", machine.services[service] + path).json()
-        for service, paths in asked.items()
+        for service, paths in requests.items()
         for path in paths
     }
-    return told | {
+    return replies | {
         "parts": machine.ask_control("GET", "/parts"),
         "log": machine.log(),
         "clock": machine.ask_control("GET", "/clock"),
@@ -131,11 +131,11 @@ def picture(machine: Emulator) -> dict[str, Any]:
     }
 
 
-def check_log(machine: Emulator, before: list[dict[str, Any]]) -> None:
-    """Without a gap, in order, and the power of every part is what it says."""
+def check_log(machine: Emulator, parts_before: list[dict[str, Any]]) -> None:
+    """The log has no gap, is in order, and its entries add up to the power state of every part."""
     log = machine.log()
     assert [entry["number"] for entry in log] == list(range(1, len(log) + 1))
-    power = {part["xname"]: part["power"] for part in before}
+    power = {part["xname"]: part["power"] for part in parts_before}
     for entry in log:
         if entry["what"] in ("power-on", "power-off"):
             assert power[entry["target"]] != entry["what"].removeprefix("power-"), entry
@@ -146,7 +146,7 @@ def check_log(machine: Emulator, before: list[dict[str, Any]]) -> None:
 
 
 def test_fifty_clients_leave_a_whole_machine(machine: Emulator, state: Path, tmp_path: Path) -> None:
-    before = machine.ask_control("GET", "/parts")["parts"]
+    parts_before = machine.ask_control("GET", "/parts")["parts"]
     began = machine.ask_control("GET", "/clock")["moment"]
     clients = Clients(machine, tmp_path)
     with ThreadPoolExecutor(CLIENTS) as pool:
@@ -158,20 +158,20 @@ def test_fifty_clients_leave_a_whole_machine(machine: Emulator, state: Path, tmp
     for label, members in clients.made.items():
         assert sorted(groups[label]["members"]["ids"]) == sorted(set(members))
     assert {label for label in groups if label[1:2].isdigit()} == set(clients.made)
-    check_log(machine, before)
+    check_log(machine, parts_before)
 
     machine.step(LONGEST)
     for transition in clients.transitions:
-        told = machine.send("GET", f"{machine.services['pcs']}/v1/transitions/{transition}").json()
-        assert told["transitionStatus"] == "completed"
-        assert sum(count for name, count in told["taskCounts"].items() if name != "total") == len(told["tasks"])
+        record = machine.send("GET", f"{machine.services['pcs']}/v1/transitions/{transition}").json()
+        assert record["transitionStatus"] == "completed"
+        assert sum(count for name, count in record["taskCounts"].items() if name != "total") == len(record["tasks"])
     status = machine.send("GET", machine.services["smd"] + "/hsm/v2/locks/status?reserved=true").json()
     assert not status["Components"]
-    check_log(machine, before)
+    check_log(machine, parts_before)
 
     copy = tmp_path / "last"
     machine.ask_control("POST", "/save", {"path": str(copy)})
-    then = picture(machine)
+    then = snapshot(machine)
     assert len(clients.transitions) > CLIENTS
-    with emulate("tiny", "--state", str(copy)) as again:
-        assert picture(again) == then
+    with emulate("tiny", "--state", str(copy)) as copied_machine:
+        assert snapshot(copied_machine) == then

@@ -1,4 +1,4 @@
-"""The fixture for other projects, used as the how-to page says, by a project that is not this one."""
+"""The pytest fixture for other projects, used as the how-to page says, in a project of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nonsense over real sockets: every answer is HTTP or a closed door, nothing changes, and the machine lives on."""
+"""Nonsense over real sockets: every answer is HTTP or a closed connection, and no state changes."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def machine() -> Iterator[Emulator]:
 
 @pytest.fixture(autouse=True)
 def unharmed(machine: Emulator) -> Iterator[None]:
-    """Whatever a test does: nothing of the truth is another, and everything works after it."""
-    before, last = machine.ask_control("GET", "/parts"), machine.ask_control("GET", "/status")["log"]
+    """After any test the state is unchanged, and everything works."""
+    parts_before, last = machine.ask_control("GET", "/parts"), machine.ask_control("GET", "/status")["log"]
     yield
-    assert machine.ask_control("GET", "/parts") == before
+    assert machine.ask_control("GET", "/parts") == parts_before
     assert machine.log(last) == []
     assert machine.send("GET", machine.services["smd"] + "/hsm/v2/service/ready").status == 200
     headers = {"Authorization": f"Bearer {machine.token()}"}
@@ -66,7 +66,7 @@ def dial(machine: Emulator, service: str) -> socket.socket:
 
 
 def say(machine: Emulator, service: str, data: bytes) -> bytes:
-    """All that comes back until the other side closes."""
+    """All bytes that arrive until the other side closes."""
     with dial(machine, service) as line:
         try:
             line.sendall(data)
@@ -76,7 +76,7 @@ def say(machine: Emulator, service: str, data: bytes) -> bytes:
 
 
 def check(answer: bytes) -> None:
-    """HTTP, or nothing; and no trace of Python."""
+    """The answer is HTTP or empty, without a trace of Python."""
     assert answer == b"" or answer.startswith(b"HTTP/1.1 "), answer[:200]
     for trace in TRACES:
         assert trace not in answer, answer[:2000]
@@ -123,7 +123,7 @@ def test_what_is_no_http_is_refused(machine: Emulator, service: str, name: str) 
 def test_a_head_without_end_is_refused(machine: Emulator) -> None:
     for more in (b"X: " + b"a" * (2 << 20), b"X: a\r\n" * 400_000):
         answer = say(machine, "smd", READY + more)
-        # The reply may be lost with what is still on its way.
+        # A reset of the connection may discard the reply.
         assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")
 
 
@@ -158,7 +158,7 @@ def test_three_requests_at_once_have_three_answers(machine: Emulator) -> None:
     assert say(machine, "smd", ODD["three at once"][0]).count(b"HTTP/1.1 200 OK") == 3
 
 
-def test_who_stops_sending_still_hears_the_answer(machine: Emulator) -> None:
+def test_a_client_that_stops_sending_still_gets_the_answer(machine: Emulator) -> None:
     with dial(machine, "smd") as line:
         line.sendall(READY + b"\r\n")
         line.shutdown(socket.SHUT_WR)
@@ -167,7 +167,7 @@ def test_who_stops_sending_still_hears_the_answer(machine: Emulator) -> None:
 
 @pytest.mark.parametrize("ends", ["length", "chunks"])
 def test_half_a_request_is_none(machine: Emulator, ends: str) -> None:
-    """What came is a whole group, and more was said to come."""
+    """The request has a complete chunk, and announces another one."""
     body = b'{"label":"half"}'
     head = {
         "length": b"Content-Length: 40\r\n\r\n" + body,
@@ -180,7 +180,7 @@ def test_half_a_request_is_none(machine: Emulator, ends: str) -> None:
     assert "half" not in machine.send("GET", machine.services["smd"] + "/hsm/v2/groups/labels").json()
 
 
-def test_slow_and_silent_clients_hold_nobody_up(machine: Emulator) -> None:
+def test_slow_and_silent_clients_delay_no_other_client(machine: Emulator) -> None:
     lines = [dial(machine, "smd") for _ in range(100)]
     try:
         for number, line in enumerate(lines):
@@ -253,7 +253,7 @@ words = st.sampled_from(
         "*",
     ]
 ) | st.text(st.characters(codec="ascii", exclude_characters=" #?\r\n\x7f", min_codepoint=33), max_size=8)
-targets = st.lists(words, max_size=8).map(lambda found: "/" + "/".join(found))
+targets = st.lists(words, max_size=8).map(lambda segments: "/" + "/".join(segments))
 queries = st.text(st.characters(codec="ascii", exclude_characters=" #\x7f", min_codepoint=33), max_size=40)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | st.just("\ud800"),

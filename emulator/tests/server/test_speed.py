@@ -35,9 +35,9 @@ def test_dots_in_a_path() -> None:
 
 @pytest.mark.parametrize("query", ["State/Components/Query/{}?type=node", "Inventory/HardwareByFRU?manufacturer={}"])
 def test_signs_of_sql(tiny: Site, query: str) -> None:
-    path, _, rest = query.partition("?")
+    path, _, query_string = query.partition("?")
     wild = "%" * 300 + "z" + "%z" * 30
-    name, _, value = rest.partition("=")
+    name, _, value = query_string.partition("=")
     call = Call("GET", f"/hsm/v2/{path.format(wild)}", ((name, value.format(wild)),))
     assert seconds(lambda: tiny.ask("smd", call)) < QUICK
 
@@ -56,7 +56,7 @@ def test_selectors(text: str) -> None:
 def test_patterns_of_custom_resources() -> None:
     schema = {"type": "string", "pattern": "^(a+)+$"}
     assert seconds(lambda: errors("a" * 50_000 + "!", schema)) < QUICK
-    assert [each.message for each in errors("b", schema)] != []
+    assert [error.message for error in errors("b", schema)] != []
     assert errors("aa", schema) == []
 
 
@@ -65,9 +65,9 @@ def test_blanks_in_kernel_parameters(tiny: Site) -> None:
     assert tiny.ask("bss", Call("PUT", "/boot/v1/bootparameters", body=body)).status == 200
     Pcs(tiny).start("on", DOWN)
     assert seconds(lambda: tiny.step(600)) < QUICK * 5
-    told = tiny.machine.boot.record(DOWN)
-    assert told["stage"] == "up"
-    assert told["parameters"].startswith("a" + " " * 300_000 + "b")
+    record = tiny.machine.boot.record(DOWN)
+    assert record["stage"] == "up"
+    assert record["parameters"].startswith("a" + " " * 300_000 + "b")
 
 
 @pytest.mark.parametrize("piece", [b"a", b"\\n", b"\\u0041"])
@@ -109,7 +109,7 @@ def test_many_controls_of_one_node(tiny: Site) -> None:
     body = json_reply({"components": [{"xname": UP, "controls": controls}]}).body
     reply = tiny.ask("pcs", Call("PATCH", "/power-cap", body=body))
     tiny.step(5.0)
-    shown: list[Reply] = []
+    replies: list[Reply] = []
     task = reply.json()["taskID"]
-    assert seconds(lambda: shown.append(tiny.ask("pcs", Call("GET", f"/power-cap/{task}")))) < QUICK
-    assert shown[0].json()["components"][0]["error"].count("; ") == 29_999
+    assert seconds(lambda: replies.append(tiny.ask("pcs", Call("GET", f"/power-cap/{task}")))) < QUICK
+    assert replies[0].json()["components"][0]["error"].count("; ") == 29_999

@@ -39,7 +39,7 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--speed", "nan"], "--speed must be a number"),
         (["--host", ""], "is empty"),
@@ -49,11 +49,11 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
         (["--begin", "0001-01-01T00:00:00+14:00"], "1971 to 2999"),
     ],
 )
-def test_what_makes_no_sense_is_said_in_a_line(tmp_path: Path, options: list[str], said: str) -> None:
+def test_wrong_options_give_one_line_of_error(tmp_path: Path, options: list[str], message: str) -> None:
     with started(tmp_path, *options) as process:
         out, err = process.communicate(timeout=30)
     assert process.returncode not in (0, 1)
-    assert said in err
+    assert message in err
     assert out == ""
     assert "Traceback" not in err
     assert len(err.splitlines()) == 1
@@ -74,7 +74,7 @@ def test_told_to_end_while_it_begins_it_leaves_nothing_behind(tmp_path: Path, nu
     assert not list(tmp_path.glob("csm-emulators/*"))
 
 
-def test_a_second_one_is_told_that_the_state_is_in_use(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_while_the_state_is_in_use(tmp_path: Path) -> None:
     state = str(tmp_path / "machine.state")
     with emulate("tiny", "--state", state) as first:
         with started(tmp_path, "--state", state) as second:
@@ -88,15 +88,15 @@ def test_a_second_one_is_told_that_the_state_is_in_use(tmp_path: Path) -> None:
 @contextmanager
 def subscriber() -> Iterator[tuple[str, list[socket.socket]]]:
     """One that listens, and never answers."""
-    taken: list[socket.socket] = []
+    connections: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as door:
-        threading.Thread(target=lambda: taken.append(door.accept()[0]), daemon=True).start()
-        yield f"http://127.0.0.1:{door.getsockname()[1]}/scn", taken
-        for line in taken:
+        threading.Thread(target=lambda: connections.append(door.accept()[0]), daemon=True).start()
+        yield f"http://127.0.0.1:{door.getsockname()[1]}/scn", connections
+        for line in connections:
             line.close()
 
 
-def test_subscribers_that_cannot_be_reached_stop_nobody() -> None:
+def test_unreachable_subscribers_do_not_delay_the_end() -> None:
     urls = [
         "http://[::1",
         "http://127.0.0.1:99999/",
@@ -104,7 +104,7 @@ def test_subscribers_that_cannot_be_reached_stop_nobody() -> None:
         "gopher://localhost",
         "http://a\u2100b",
     ]
-    with subscriber() as (silent, taken), emulate("tiny", "--speed", "0") as machine:
+    with subscriber() as (silent, connections), emulate("tiny", "--speed", "0") as machine:
         smd = machine.services["smd"] + "/hsm/v2"
         for where in (*urls, silent):
             body = {"Subscriber": f"s@{len(where)}", "States": ["Ready", "On", "Off"], "Url": where}
@@ -116,13 +116,13 @@ def test_subscribers_that_cannot_be_reached_stop_nobody() -> None:
         machine.step(600)
         assert machine.part("x1000c0s0b1n0")["beating"]
         until = time.monotonic() + 30
-        while not taken and time.monotonic() < until:
+        while not connections and time.monotonic() < until:
             time.sleep(0.01)
-        assert taken
+        assert connections
         assert machine.send("GET", f"{smd}/service/ready").status == 200
 
 
-def test_kernels_that_are_nowhere_stop_nobody(tiny: Site) -> None:
+def test_a_malformed_kernel_url_does_not_stop_the_machine(tiny: Site) -> None:
     body = json.dumps({"hosts": [DOWN], "kernel": "s3://[bucket/kernel", "params": "quiet"}).encode()
     assert tiny.ask("bss", Call("PUT", "/boot/v1/bootparameters", body=body)).status == 200
     Pcs(tiny).start("on", DOWN)
@@ -130,7 +130,7 @@ def test_kernels_that_are_nowhere_stop_nobody(tiny: Site) -> None:
     assert tiny.machine.boot.record(DOWN)["kernel"] == "s3://[bucket/kernel"
 
 
-def test_without_git_it_says_what_will_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_it_asks_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with started(tmp_path) as process:
         assert process.stdout is not None
@@ -148,9 +148,9 @@ def test_listeners_beside_the_gateway_are_found_again(tmp_path: Path) -> None:
         process.terminate()
         _, err = process.communicate(timeout=30)
     assert line, err
-    told = json.loads(line)
-    assert told["url"].endswith(f":{port}")
-    assert {name: int(url.rpartition(":")[2]) - port for name, url in told["addresses"].items()} == {
+    startup = json.loads(line)
+    assert startup["url"].endswith(f":{port}")
+    assert {name: int(url.rpartition(":")[2]) - port for name, url in startup["addresses"].items()} == {
         "kubernetes": 1,
         "s3": 2,
         "vault": 3,

@@ -26,8 +26,8 @@ def machine(running: Emulator) -> Iterator[Emulator]:
 
 
 def groups(machine: Emulator) -> list[str]:
-    found: list[str] = machine.send("GET", machine.services["smd"] + "/hsm/v2/groups/labels").json()
-    return found
+    labels: list[str] = machine.send("GET", machine.services["smd"] + "/hsm/v2/groups/labels").json()
+    return labels
 
 
 def make(machine: Emulator, label: str) -> int:

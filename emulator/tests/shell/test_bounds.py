@@ -1,4 +1,4 @@
-"""Whatever a script does, it ends soon, and other clients of the machine do not wait for it."""
+"""Every script ends soon, and other clients of the machine do not wait for it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from csm_emulator.cluster.pods import Exec, Pod
 from csm_emulator.services.kubernetes.containers.shell_terminal import TerminalInput, streams_of
 from csm_emulator.shell.budget import LAST_WORDS, OUTPUT, TICKS_BETWEEN_LOOKS, Budget
 from csm_emulator.shell.budget import SECONDS as SECONDS_OF_A_LINE
-from shell.lines import run
+from shell.run_script import run
 
 SECONDS = 2.0
-"""Of processor time, on a machine that does other things as well; the aim is a fifth of a second."""
+"""Seconds of processor time, on a machine that does other things as well; the aim is a fifth of a second."""
 MEMORY = 32 << 20
 ENDLESS = [
     "while true; do :; done",
@@ -105,7 +105,7 @@ def test_an_endless_input_of_a_pipe_is_cut_and_the_rest_goes_on() -> None:
     assert run("cat /dev/zero | head -c 5 | wc -c").out == "5\n"
 
 
-def test_a_line_that_was_ended_says_so() -> None:
+def test_a_line_that_was_ended_has_a_message() -> None:
     result = run("while true; do :; done")
     assert result.code == 137
     assert result.err == "sh: killed: the line does more work than this shell allows\n"
@@ -113,7 +113,7 @@ def test_a_line_that_was_ended_says_so() -> None:
 
 def test_what_a_line_waits_for_is_not_its_work() -> None:
     async def busy(_: bytes = b"") -> bytes:
-        """Others keep the processor for longer than a line may."""
+        """Other clients keep the processor for longer than a line may."""
         end = thread_time() + 1.2 * SECONDS_OF_A_LINE
         while thread_time() < end:
             pass
@@ -124,8 +124,8 @@ def test_what_a_line_waits_for_is_not_its_work() -> None:
 
     async def use() -> None:
         budget = Budget()
-        asked = Exec(cast("Pod", None), "", [], False, busy, write, write)
-        streams = streams_of(asked, TerminalInput(asked), budget)
+        execution = Exec(cast("Pod", None), "", [], False, busy, write, write)
+        streams = streams_of(execution, TerminalInput(execution), budget)
         assert await streams.stdin.read() == "typed\n"
         await streams.out.write("a")
         budget.spend(2 * TICKS_BETWEEN_LOOKS)

@@ -1,4 +1,4 @@
-"""``set``, ``exec`` and the options that a shell is started with; dash and bash of this computer have the last word."""
+"""``set``, ``exec`` and the options of the shell, compared with dash and bash of this computer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from shell.lines import run
+from shell.run_script import run
 
 BOTH = ("dash", "bash")
 SHELLS = [shell for shell in BOTH if shutil.which(shell)]

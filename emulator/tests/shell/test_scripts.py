@@ -1,10 +1,10 @@
-"""What a line of the small shell prints and comes back with, as it does elsewhere."""
+"""The output and exit code of lines of the small shell, which are those of other shells."""
 
 from __future__ import annotations
 
 import pytest
 
-from shell.lines import HOSTS, run
+from shell.run_script import HOSTS, run
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_exit_codes(script: str, code: int) -> None:
         ("grep '\\(' /etc/hosts", "grep: Unmatched ( or \\("),
     ],
 )
-def test_what_cannot_be_done_is_said(script: str, err: str) -> None:
+def test_unsupported_commands_have_a_message(script: str, err: str) -> None:
     result = run(script)
     assert (result.out, result.err.startswith(err)) == ("", True), result.err
     assert result.code > 0
@@ -146,7 +146,7 @@ def test_the_input_is_shared_by_the_commands_of_a_script() -> None:
 
 
 def test_what_is_written_stays_and_folders_are_seen() -> None:
-    written: dict[str, str] = {}
-    assert run("mkdir /tmp/d; cat /etc/hosts > /tmp/d/copy", written=written).code == 0
-    assert written["/tmp/d/copy"] == HOSTS  # noqa: S108
-    assert run("ls -a /tmp/d", written=written).out == ".\n..\ncopy\n"
+    files: dict[str, str] = {}
+    assert run("mkdir /tmp/d; cat /etc/hosts > /tmp/d/copy", file_contents=files).code == 0
+    assert files["/tmp/d/copy"] == HOSTS  # noqa: S108
+    assert run("ls -a /tmp/d", file_contents=files).out == ".\n..\ncopy\n"

@@ -41,21 +41,21 @@ def test_a_part_of_one_is_the_same_before_and_after_it_is_written(tmp_path: Path
 
 
 def test_what_was_not_written_down_is_gone(tmp_path: Path) -> None:
-    kept = StateFile(tmp_path / "state")
-    Blobs(kept).put("a", b"lost")
-    assert Blobs(kept).get("a") is None
-    kept.close()
+    state_file = StateFile(tmp_path / "state")
+    Blobs(state_file).put("a", b"lost")
+    assert Blobs(state_file).get("a") is None
+    state_file.close()
 
 
 def test_many_bytes_do_not_wait_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_WAITING", 1000)
-    kept = StateFile(tmp_path / "state")
-    blobs = Blobs(kept)
+    state_file = StateFile(tmp_path / "state")
+    blobs = Blobs(state_file)
     for number in range(100):
         blobs.put(str(number), bytes(100))
     assert sum(len(data or b"") for _, data in blobs.take_changes()) <= 1000
-    assert Blobs(kept).get("0") == bytes(100)
-    kept.close()
+    assert Blobs(state_file).get("0") == bytes(100)
+    state_file.close()
 
 
 def test_what_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,21 +76,21 @@ def test_what_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch:
 
 def test_a_full_disk_fills_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_WAITING", 1000)
-    kept = StateFile(tmp_path / "state")
-    blobs = Blobs(kept)
+    state_file = StateFile(tmp_path / "state")
+    blobs = Blobs(state_file)
     blobs.put("a", b"first")
 
     def full(*_: object) -> None:
         raise Unavailable("the disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr(kept, "write", full)
+        broken.setattr(state_file, "write", full)
         for key in ("a", "b", "c"):
             with pytest.raises(Unavailable):
                 blobs.put(key, bytes(2000))
     assert (blobs.get("a"), blobs.get("b")) == (b"first", None)
     assert blobs.take_changes() == [("a", b"first")]
-    kept.close()
+    state_file.close()
 
 
 def test_a_saved_state_holds_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The file that a machine is kept in: a kill at any moment leaves a whole machine behind."""
+"""The state file of a machine: a kill at any moment leaves a complete state."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import pytest
 from csm_emulator.errors import InvalidMachine, Unavailable
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.state.file import StateFile
-from machine.bare import Bare
-from machine.properties import check
+from machine.bare_machine import BareMachine
+from machine.invariants import check
 
 TINY = topologies.load("tiny")
 _RUN = """
 import sys
 from pathlib import Path
-from machine.bare import Bare
+from machine.bare_machine import BareMachine
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.machine.power import ControllerUnreachable
 
-bare = Bare(Path(sys.argv[1]), topologies.load("tiny"))
+bare = BareMachine(Path(sys.argv[1]), topologies.load("tiny"))
 nodes = [part.xname for part in bare.machine.parts("Node")]
 actions = ["On", "ForceRestart", "Off", "PowerCycle", "ForceOff"]
 for number in range(1_000_000):
@@ -42,23 +42,23 @@ for number in range(1_000_000):
 """
 
 
-@pytest.mark.parametrize("after", [1, 4, 15])
-def test_killed_while_writing_it_goes_on_from_what_was_kept(tmp_path: Path, after: int) -> None:
+@pytest.mark.parametrize("line_count", [1, 4, 15])
+def test_killed_while_writing_it_goes_on_from_what_was_kept(tmp_path: Path, line_count: int) -> None:
     path = tmp_path / "state"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with subprocess.Popen(
         [sys.executable, "-c", _RUN, path], stdout=subprocess.PIPE, text=True, env=environment
     ) as run:
         assert run.stdout is not None
-        kept = 0
-        for _ in range(after):
-            kept = int(run.stdout.readline())
-        # Somewhere in the middle of the next rounds, which take some milliseconds each.
-        time.sleep(0.003 * after)
+        last_stored = 0
+        for _ in range(line_count):
+            last_stored = int(run.stdout.readline())
+        # A moment in the middle of the next rounds, which take some milliseconds each.
+        time.sleep(0.003 * line_count)
         run.send_signal(signal.SIGKILL)
-        kept = max([kept, *map(int, run.stdout.read().split())])
-    bare = Bare(path, TINY)
-    assert bare.log.last >= kept
+        last_stored = max([last_stored, *map(int, run.stdout.read().split())])
+    bare = BareMachine(path, TINY)
+    assert bare.log.last >= last_stored
     check(bare)
     bare.order("x1000c0s1b1n0", "ForceOff")
     bare.step(1000)
@@ -67,38 +67,38 @@ def test_killed_while_writing_it_goes_on_from_what_was_kept(tmp_path: Path, afte
 
 
 def test_what_was_not_kept_did_not_happen(tmp_path: Path) -> None:
-    bare = Bare(tmp_path / "state", TINY)
+    bare = BareMachine(tmp_path / "state", TINY)
     bare.order("x1000c0s0b1n0", "On")
     bare.step(5)
     bare.keep()
-    before = bare.contents()
+    contents_before = bare.contents()
     bare.step(500)
     bare.close()
-    again = Bare(tmp_path / "state", TINY)
-    assert again.contents() == before
-    again.close()
+    reopened = BareMachine(tmp_path / "state", TINY)
+    assert reopened.contents() == contents_before
+    reopened.close()
 
 
 def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
-    kept = StateFile(tmp_path / "state")
-    kept.write([("s", "a", "1")], [(1, "{}")])
+    state_file = StateFile(tmp_path / "state")
+    state_file.write([("s", "a", "1")], [(1, "{}")])
     with pytest.raises(Unavailable):
-        kept.write([("s", "a", "2"), ("s", "b", "3")], [(2, "{}"), (1, "{}")])
-    assert list(kept.rows()) == [("s", "a", "1")]
-    assert kept.last_entry() == 1
-    kept.close()
+        state_file.write([("s", "a", "2"), ("s", "b", "3")], [(2, "{}"), (1, "{}")])
+    assert list(state_file.rows()) == [("s", "a", "1")]
+    assert state_file.last_entry() == 1
+    state_file.close()
 
 
 def test_rows_come_back_in_the_order_of_their_coming(tmp_path: Path) -> None:
-    kept = StateFile(tmp_path / "state")
-    kept.write([("s", key, "1") for key in "zay"], [])
-    kept.write([("s", "z", "2"), ("s", "a", None), ("s", "a", "3")], [])
-    assert list(kept.rows()) == [("s", "z", "2"), ("s", "y", "1"), ("s", "a", "3")]
-    kept.close()
+    state_file = StateFile(tmp_path / "state")
+    state_file.write([("s", key, "1") for key in "zay"], [])
+    state_file.write([("s", "z", "2"), ("s", "a", None), ("s", "a", "3")], [])
+    assert list(state_file.rows()) == [("s", "z", "2"), ("s", "y", "1"), ("s", "a", "3")]
+    state_file.close()
 
 
 def test_the_log_comes_in_pages(tmp_path: Path) -> None:
-    bare = Bare(tmp_path / "state", TINY)
+    bare = BareMachine(tmp_path / "state", TINY)
     bare.order("x1000c0s0", "Off")
     bare.step(5)
     bare.keep()
@@ -138,8 +138,8 @@ def test_a_file_of_format_1_is_refused_and_may_be_replaced(tmp_path: Path) -> No
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
-    kept = StateFile(tmp_path / "state")
-    kept.set_metadata("format", 99)
-    kept.close()
+    state_file = StateFile(tmp_path / "state")
+    state_file.set_metadata("format", 99)
+    state_file.close()
     with pytest.raises(InvalidMachine, match="format 99"):
         StateFile(tmp_path / "state")

@@ -1,4 +1,4 @@
-"""A table is a mapping that survives, in the same order; only what differs from the seed is written down."""
+"""A table is a mapping that survives a restart in the same order; only its differences from the seed are stored."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ KEYS = st.sampled_from(["a", "b", "c", "d", "e", "f", "ü\x00", ""])
 VALUES = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2)
 
 
-class ShelfLikeADict(RuleBasedStateMachine):
+class TableLikeADict(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(prefix="canton-shelf-")
+        self.folder = tempfile.TemporaryDirectory(prefix="canton-table-")
         self.model: dict[str, Any] = dict(SEED)
         self.open()
 
     def open(self) -> None:
         self.file = StateFile(Path(self.folder.name) / "state")
         self.tables = RecordTables(self.file.rows())
-        self.table: RecordTable[Json] = self.tables.open("shelf", SEED)
+        self.table: RecordTable[Json] = self.tables.open("letters", SEED)
 
     @rule(key=KEYS, value=VALUES)
     def put(self, key: str, value: Any) -> None:
@@ -56,15 +56,15 @@ class ShelfLikeADict(RuleBasedStateMachine):
 
     @rule()
     def keep_and_open_again(self) -> None:
-        before = list(self.table.items())
+        items_before = list(self.table.items())
         self.keep()
         self.file.close()
         self.open()
-        assert sorted(self.table.items(), key=str) == sorted(before, key=str)
+        assert sorted(self.table.items(), key=str) == sorted(items_before, key=str)
 
     @invariant()
     def they_are_equal(self) -> None:
-        # What the seed has keeps the seed's place, the rest comes in the order in which it was put.
+        # Keys of the seed keep the seed's place, the others are in the order in which they were put.
         own = [key for key in self.model if key not in SEED]
         assert list(self.table) == [key for key in SEED if key in self.model] + own
         assert dict(self.table) == self.model
@@ -76,25 +76,25 @@ class ShelfLikeADict(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestShelfLikeADict = ShelfLikeADict.TestCase
-TestShelfLikeADict.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestTableLikeADict = TableLikeADict.TestCase
+TestTableLikeADict.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
 def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
     table: RecordTable[Json] = RecordTable("s", {}, {})
-    kept: dict[str, str] = {}
+    stored_rows: dict[str, str] = {}
 
     def keep() -> None:
         rows = table.take_changes()
         for _, key, value in rows:
-            kept.pop(key, None) if value is None else kept.update({key: value})
+            stored_rows.pop(key, None) if value is None else stored_rows.update({key: value})
 
     table["one"], table["two"] = 1, 2
     keep()
     del table["one"]
     table["one"] = 3
     keep()
-    assert list(table) == list(kept) == ["two", "one"]
+    assert list(table) == list(stored_rows) == ["two", "one"]
 
 
 def test_and_also_when_the_write_failed_at_first() -> None:

@@ -1,4 +1,4 @@
-"""The clock and the scheduler: due actions run in order, at their own moment, also after a restart."""
+"""The clock and the scheduler: actions run in order, each at its own moment, also after a restart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from csm_emulator.state.tables import RecordTables
 START = 1000.0
 
 
-class Wall:
+class ManualClock:
     def __init__(self) -> None:
         self.seconds = 0.0
 
@@ -22,26 +22,26 @@ class Wall:
 
 
 def make(tables: RecordTables | None = None, speed: float = 0.0) -> tuple[Scheduler, Clock, list[Any]]:
-    clock = Clock(START, speed, Wall())
+    clock = Clock(START, speed, ManualClock())
     scheduler = Scheduler(tables or RecordTables(), clock)
-    done: list[Any] = []
-    scheduler.register("note", lambda *args: done.append((clock.now(), *args)))
-    return scheduler, clock, done
+    calls: list[Any] = []
+    scheduler.register("note", lambda *args: calls.append((clock.now(), *args)))
+    return scheduler, clock, calls
 
 
 def test_what_is_due_is_done_in_order_at_its_moment() -> None:
-    scheduler, clock, done = make()
+    scheduler, clock, calls = make()
     scheduler.after(20, "note", "second")
     scheduler.after(10, "note", "first")
     scheduler.after(20, "note", "third")
     scheduler.at(START - 5, "note", "late")
     assert scheduler.run(START + 20, 100) == 4
-    assert done == [(995.0, "late"), (1010.0, "first"), (1020.0, "second"), (1020.0, "third")]
+    assert calls == [(995.0, "late"), (1010.0, "first"), (1020.0, "second"), (1020.0, "third")]
     assert clock.now() == START
 
 
 def test_what_is_put_on_while_something_is_done_counts_from_there() -> None:
-    scheduler, clock, done = make()
+    scheduler, clock, calls = make()
 
     def again() -> None:
         scheduler.after(10, "note", clock.now())
@@ -49,16 +49,16 @@ def test_what_is_put_on_while_something_is_done_counts_from_there() -> None:
     scheduler.register("again", again)
     scheduler.after(5, "again")
     scheduler.run(START + 100, 100)
-    assert done == [(1015.0, 1005.0)]
+    assert calls == [(1015.0, 1005.0)]
 
 
-def test_at_most_so_many_at_once() -> None:
-    scheduler, _, done = make()
+def test_the_number_of_actions_at_once_is_bounded() -> None:
+    scheduler, _, calls = make()
     for number in range(5):
         scheduler.after(number, "note", number)
     assert scheduler.run(START + 10, 3) == 3
     assert scheduler.run(START + 10, 3) == 2
-    assert [args for _, args in done] == [0, 1, 2, 3, 4]
+    assert [args for _, args in calls] == [0, 1, 2, 3, 4]
 
 
 def test_it_survives() -> None:
@@ -66,14 +66,14 @@ def test_it_survives() -> None:
     scheduler, _, _ = make(tables)
     scheduler.after(20, "note", {"a": [1]})
     scheduler.after(10, "note", "x")
-    again, _, done = make(RecordTables(tables.take_changes()))
-    assert again.next_moment() == 1010.0
-    again.run(START + 20, 10)
-    assert done == [(1010.0, "x"), (1020.0, {"a": [1]})]
+    reopened, _, calls = make(RecordTables(tables.take_changes()))
+    assert reopened.next_moment() == 1010.0
+    reopened.run(START + 20, 10)
+    assert calls == [(1010.0, "x"), (1020.0, {"a": [1]})]
 
 
 def test_an_action_that_fails_is_not_done_again_and_time_goes_on() -> None:
-    scheduler, clock, done = make()
+    scheduler, clock, calls = make()
 
     def fail() -> None:
         raise RuntimeError("broken")
@@ -85,7 +85,7 @@ def test_an_action_that_fails_is_not_done_again_and_time_goes_on() -> None:
         scheduler.run(START + 10, 10)
     assert clock.now() == START
     scheduler.run(START + 10, 10)
-    assert done == [(1002.0, "after")]
+    assert calls == [(1002.0, "after")]
 
 
 def test_every_kind_has_one_answer() -> None:
@@ -97,7 +97,7 @@ def test_every_kind_has_one_answer() -> None:
 
 
 def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:
-    wall = Wall()
+    wall = ManualClock()
     clock = Clock(START, 10.0, wall)
     wall.seconds = 3
     assert clock.now() == 1030.0
@@ -114,7 +114,7 @@ def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:
 
 
 def test_the_clock_is_held_while_something_is_done() -> None:
-    clock = Clock(START, 0.0, Wall())
+    clock = Clock(START, 0.0, ManualClock())
     clock.hold(42.0)
     assert (clock.now(), clock.unheld_now()) == (42.0, START)
     clock.hold(None)

@@ -1,4 +1,4 @@
-"""What is answered by the head of a request, and what becomes of its body."""
+"""Requests that are answered after their head, and the fate of their bodies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def _answer(reader: asyncio.StreamReader) -> bytes:
 
 
 @pytest.mark.parametrize(("path", "status"), [("/closed", b"403"), ("/open", b"413")])
-def test_who_is_refused_hears_it_before_the_body_comes_and_may_go_on_after_it(path: str, status: bytes) -> None:
+def test_a_refusal_comes_before_the_body_and_the_connection_stays(path: str, status: bytes) -> None:
     body = bytes(3 << 20)
 
     async def story() -> None:
@@ -76,7 +76,7 @@ def test_who_is_refused_hears_it_before_the_body_comes_and_may_go_on_after_it(pa
     run(story())
 
 
-def test_who_wants_the_connection_closed_hears_the_refusal_before_it_is() -> None:
+def test_a_refusal_comes_before_the_connection_is_closed() -> None:
     async def story() -> None:
         async with serving() as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -92,7 +92,7 @@ def test_who_wants_the_connection_closed_hears_the_refusal_before_it_is() -> Non
 
 
 @pytest.mark.parametrize(("path", "status"), [("/closed", b"403"), ("/open", b"413")])
-def test_who_asks_before_sending_is_told_not_to(path: str, status: bytes) -> None:
+def test_expect_continue_is_answered_with_the_refusal(path: str, status: bytes) -> None:
     async def story() -> None:
         async with serving() as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -147,7 +147,7 @@ HEADS = {
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_head_is_bounded_as_envoy_bounds_it(name: str) -> None:
-    """Beside host and connection."""
+    """The headers besides host and connection."""
     lines, status = HEADS[name]
 
     async def story() -> None:
@@ -155,7 +155,7 @@ def test_a_head_is_bounded_as_envoy_bounds_it(name: str) -> None:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(post("/open", "connection: close", *lines).replace(b"POST", b"GET"))
             with contextlib.suppress(ConnectionResetError):
-                # The reply may be lost with what is still on its way.
+                # A reset of the connection may discard the reply.
                 assert (await reader.read()).startswith(b"HTTP/1.1 %d " % status)
             writer.close()
 
@@ -173,7 +173,7 @@ def test_lines_of_one_name_are_a_list() -> None:
     run(story())
 
 
-def test_who_sends_one_request_behind_another_and_does_not_read_leaves_no_trace(
+def test_pipelined_requests_without_a_reader_leave_no_task(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def without_end() -> AsyncGenerator[bytes, None]:
@@ -193,8 +193,8 @@ def test_who_sends_one_request_behind_another_and_does_not_read_leaves_no_trace(
         async with asyncio.timeout(PATIENCE):
             await servers.stop()
         await asyncio.sleep(0.1)
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not left, "nobody waits for what does not come"
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not tasks, "no task waits for the rest of the body"
         writer.close()
         listener.bound.close()
 

@@ -1,4 +1,4 @@
-"""The emulator's own CA and the certificate that it gives itself."""
+"""The emulator's own CA and the server certificate that it issues."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _answer(listening: object, server: ssl.SSLContext) -> None:
         try:
             server.wrap_socket(plain, server_side=True).close()
         except OSError:
-            return  # the client did not like it, which is what some tests are about
+            return  # the client refused the certificate, which is the subject of some tests
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_what_is_written(tmp_path: Path) -> None:
 
 def test_a_restart_uses_the_same_files(tmp_path: Path) -> None:
     issue(tmp_path, ("emulator.lab",))
-    before = _files(tmp_path)
+    files_before = _files(tmp_path)
     issue(tmp_path, ("emulator.lab", "localhost"))
-    assert _files(tmp_path) == before
+    assert _files(tmp_path) == files_before
 
 
 def test_another_name_takes_another_certificate_of_the_same_ca(tmp_path: Path) -> None:
     issued = issue(tmp_path)
-    before = _files(tmp_path)
+    files_before = _files(tmp_path)
     issue(tmp_path, ("emulator.lab",))
-    after = _files(tmp_path)
-    assert after["ca.pem"] == before["ca.pem"]
-    assert after["server.pem"] != before["server.pem"]
+    files_after = _files(tmp_path)
+    assert files_after["ca.pem"] == files_before["ca.pem"]
+    assert files_after["server.pem"] != files_before["server.pem"]
     _shake_hands(issued, "emulator.lab")
 
 
@@ -101,17 +101,20 @@ def _pass_days(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
 
 def test_certificates_that_run_out_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     issue(tmp_path)
-    before = _files(tmp_path)
+    files_before = _files(tmp_path)
     _pass_days(monkeypatch, 390)
     issue(tmp_path)
-    assert _files(tmp_path) == before
+    assert _files(tmp_path) == files_before
     _pass_days(monkeypatch, 397)
     issue(tmp_path)
-    after = _files(tmp_path)
-    assert (after["ca.pem"] == before["ca.pem"], after["server.pem"] == before["server.pem"]) == (True, False)
+    files_after = _files(tmp_path)
+    assert (
+        files_after["ca.pem"] == files_before["ca.pem"],
+        files_after["server.pem"] == files_before["server.pem"],
+    ) == (True, False)
     _pass_days(monkeypatch, 3650)
     issue(tmp_path)
-    assert _files(tmp_path)["ca.pem"] != before["ca.pem"]
+    assert _files(tmp_path)["ca.pem"] != files_before["ca.pem"]
 
 
 @pytest.mark.parametrize("name", ["ca.pem", "ca-key.pem", "server.pem", "server-key.pem"])
@@ -137,8 +140,8 @@ def test_a_client_is_known_by_its_certificate(tmp_path: Path) -> None:
     client = issue_client(tmp_path, "kubernetes-admin", "system:masters")
     assert issue_client(tmp_path, "kubernetes-admin", "system:masters") == client, "the same as long as it is valid"
     assert (tmp_path / "kubernetes-admin-key.pem").stat().st_mode & 0o777 == 0o600
-    shown = x509.load_pem_x509_certificate(client.certificate.encode())
-    shown.verify_directly_issued_by(x509.load_pem_x509_certificate(issued.ca.read_bytes()))
-    assert shown.subject.rfc4514_string() == "CN=kubernetes-admin,O=system:masters"
+    certificate = x509.load_pem_x509_certificate(client.certificate.encode())
+    certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(issued.ca.read_bytes()))
+    assert certificate.subject.rfc4514_string() == "CN=kubernetes-admin,O=system:masters"
     with pytest.raises(InvalidMachine, match="no certificate authority"):
         issue_client(tmp_path / "nowhere", "kubernetes-admin", "system:masters")

@@ -1,4 +1,4 @@
-"""Servers outside that have a say, over real sockets: hooks of tenants, asked while the machine runs."""
+"""External servers over real sockets: hooks of tenants, called while the machine runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Decide = Callable[[dict[str, Any]], int]
 
 
 class Hook:
-    """A server that says yes or no."""
+    """A server that allows or denies."""
 
     def __init__(self, decide: Decide) -> None:
         self.heard: list[tuple[dict[str, str], dict[str, Any]]] = []
@@ -39,12 +39,12 @@ class Hook:
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
 
     def _handler(self, decide: Decide) -> type[BaseHTTPRequestHandler]:
-        heard = self.heard
+        requests = self.heard
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                requests.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(decide(body))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -57,7 +57,7 @@ class Hook:
     def events(self) -> list[tuple[str, str]]:
         return [(body["eventtype"], body["tenantspec"]["state"]) for _, body in self.heard]
 
-    def wish(self, *events: str, blocks: bool = True) -> dict[str, Any]:
+    def tenant_hook(self, *events: str, blocks: bool = True) -> dict[str, Any]:
         return {"name": "guard", "url": self.url, "blockingcall": blocks, "eventtypes": list(events)}
 
 
@@ -76,8 +76,10 @@ def hooking(decide: Decide) -> Iterator[Hook]:
 
 def play(path: Path, scenario: Callable[[SiteRunner], Coroutine[Any, Any, None]]) -> None:
     async def run() -> None:
-        with closing(StateFile(path)) as kept:
-            await asyncio.wait_for(scenario(SiteRunner(kept, MachineRequest("tiny", speed=0.0), lambda *_: None)), 60)
+        with closing(StateFile(path)) as state_file:
+            await asyncio.wait_for(
+                scenario(SiteRunner(state_file, MachineRequest("tiny", speed=0.0), lambda *_: None)), 60
+            )
 
     asyncio.run(run())
 
@@ -90,8 +92,8 @@ async def ask(running: SiteRunner, method: str, path: str, body: Any = None) -> 
 
 async def create(running: SiteRunner, *hooks: dict[str, Any]) -> Reply:
     query = (("type", "Node"), ("role", "Compute"))
-    found = await running.answer_at("smd", Call("GET", "/hsm/v2/State/Components", query))
-    nodes = [found.json()["Components"][0]["ID"]]
+    reply = await running.answer_at("smd", Call("GET", "/hsm/v2/State/Components", query))
+    nodes = [reply.json()["Components"][0]["ID"]]
     spec = {
         "tenantname": "blue",
         "childnamespaces": ["slurm"],
@@ -111,15 +113,15 @@ async def state(running: SiteRunner) -> str:
 def test_a_server_outside_refuses(tmp_path: Path) -> None:
     async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: 418) as guard:
-            reply = await create(running, guard.wish("CREATE"))
+            reply = await create(running, guard.tenant_hook("CREATE"))
             assert reply.status == 403
-            said = f"Blocking call to 'guard' hook at url {guard.url} returned a non-200 response code: 418"
-            assert reply.json()["message"] == f'admission webhook "vtenant.kb.io" denied the request: {said}'
+            message = f"Blocking call to 'guard' hook at url {guard.url} returned a non-200 response code: 418"
+            assert reply.json()["message"] == f'admission webhook "vtenant.kb.io" denied the request: {message}'
             assert await state(running) == ""
             ((headers, body),) = guard.heard
             assert (headers["block"], headers["content-type"]) == ("true", "application/x-www-form-urlencoded")
             assert (body["eventtype"], body["tenantspec"]["tenantname"]) == ("CREATE", "blue")
-            assert (await create(running, guard.wish("CREATE", blocks=False))).status == 201
+            assert (await create(running, guard.tenant_hook("CREATE", blocks=False))).status == 201
             assert guard.heard[-1][0]["block"] == "false"
 
     play(tmp_path / "state", scenario)
@@ -129,7 +131,12 @@ def test_every_hook_is_asked_once(tmp_path: Path) -> None:
     async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: 200) as first, hooking(lambda _: 204) as second:
             events = ("CREATE", "UPDATE")
-            reply = await create(running, first.wish(*events, blocks=False), first.wish("DELETE"), second.wish(*events))
+            reply = await create(
+                running,
+                first.tenant_hook(*events, blocks=False),
+                first.tenant_hook("DELETE"),
+                second.tenant_hook(*events),
+            )
             assert reply.status == 201, reply.body
             assert first.events() == second.events() == [("CREATE", "New")]
             await running.step(120)
@@ -145,7 +152,7 @@ def test_what_the_operator_changes_may_be_refused_too(tmp_path: Path) -> None:
 
     async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: next(answers, 200)) as guard:
-            assert (await create(running, guard.wish("UPDATE"))).status == 201
+            assert (await create(running, guard.tenant_hook("UPDATE"))).status == 201
             await running.step(300)
             assert await state(running) == "Deployed"
             assert [was for _, was in guard.events()] == ["Deploying", "Deploying", "Deployed", "Deployed"]
@@ -154,24 +161,24 @@ def test_what_the_operator_changes_may_be_refused_too(tmp_path: Path) -> None:
 
 
 def test_while_it_thinks_others_are_answered_and_time_waits(tmp_path: Path) -> None:
-    thinking, done = threading.Event(), threading.Event()
+    thinking, finished = threading.Event(), threading.Event()
 
     def think(body: dict[str, Any]) -> int:
         if body["tenantspec"]["state"] == "Deploying":
             thinking.set()
-            done.wait(30)
+            finished.wait(30)
         return 200
 
     async def scenario(running: SiteRunner) -> None:
         with hooking(think) as guard:
-            assert (await create(running, guard.wish("CREATE", "UPDATE"))).status == 201
+            assert (await create(running, guard.tenant_hook("CREATE", "UPDATE"))).status == 201
             begin = running.site.clock.now()
             stepping = asyncio.ensure_future(running.step(3600))
             assert await asyncio.to_thread(thinking.wait, 20)
             assert (await running.answer_at("smd", Call("GET", "/hsm/v2/service/ready"))).status == 200
             assert running.site.clock.now() - begin <= 2
             assert not stepping.done()
-            done.set()
+            finished.set()
             await stepping
             assert running.site.clock.now() == begin + 3600
             assert guard.events() == [("CREATE", "New"), ("UPDATE", "Deploying"), ("UPDATE", "Deployed")]
@@ -184,18 +191,18 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
         loop = asyncio.get_running_loop()
 
         def look(_: dict[str, Any]) -> int:
-            asked = ask(running, "GET", TENANTS)
-            found = asyncio.run_coroutine_threadsafe(asked, loop).result(20)
-            return 200 if found.json()["items"] == [] else 500
+            coroutine = ask(running, "GET", TENANTS)
+            reply = asyncio.run_coroutine_threadsafe(coroutine, loop).result(20)
+            return 200 if reply.json()["items"] == [] else 500
 
         with hooking(look) as guard:
-            assert (await create(running, guard.wish("CREATE"))).status == 201
+            assert (await create(running, guard.tenant_hook("CREATE"))).status == 201
 
     play(tmp_path / "state", scenario)
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("http://127.0.0.1:9/", "dial tcp: connect: connection refused"),
         ("http://192.0.2.1/", "dial tcp: lookup 192.0.2.1: the emulator talks to loopback only"),
@@ -203,12 +210,12 @@ def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
         ("", 'unsupported protocol scheme ""'),
     ],
 )
-def test_nobody_is_there(tmp_path: Path, url: str, said: str) -> None:
+def test_a_server_that_does_not_answer(tmp_path: Path, url: str, message: str) -> None:
     async def scenario(running: SiteRunner) -> None:
         wish = {"name": "guard", "url": url, "blockingcall": True, "eventtypes": ["CREATE"]}
         reply = await create(running, wish)
         assert reply.status == 403
-        assert reply.json()["message"].endswith(f'denied the request: Post "{url}": {said}')
+        assert reply.json()["message"].endswith(f'denied the request: Post "{url}": {message}')
         assert await state(running) == ""
         assert (await create(running, {**wish, "blockingcall": False})).status == 201
 
@@ -236,7 +243,7 @@ def test_a_server_that_is_silent_is_given_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bool) -> None:
-    """Every byte is in time; only all of them together are not."""
+    """Every byte comes in time, but all of them together take too long."""
     over = threading.Event()
 
     def drip(door: socket.socket) -> None:
@@ -257,12 +264,12 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bo
             thread.join()
 
 
-def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notices_to_a_silent_server_do_not_delay_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "TIMEOUT", 60.0)
-    asked, never = threading.Event(), threading.Event()
+    consulted, never = threading.Event(), threading.Event()
 
     def wait(_: dict[str, Any]) -> int:
-        asked.set()
+        consulted.set()
         never.wait(60)
         return 200
 
@@ -270,7 +277,7 @@ def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.
         box = Webhooks()
         sending = asyncio.create_task(box.send_forever())
         box.post(hook.url, {})
-        assert await asyncio.to_thread(asked.wait, 30)
+        assert await asyncio.to_thread(consulted.wait, 30)
         sending.cancel()
 
     with hooking(wait) as hook:
@@ -280,18 +287,18 @@ def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.
         assert time.monotonic() - began < 30, "it waited for the time limit"
 
 
-class Moving(BaseHTTPRequestHandler):
-    """``/STATUS/…`` goes on to ``/…`` with that status; what is left over is the last answer."""
+class Redirecting(BaseHTTPRequestHandler):
+    """``/STATUS/…`` redirects to ``/…`` with that status; the rest of the path is the last answer."""
 
-    seen: ClassVar[list[tuple[str, str, bytes]]] = []
+    requests: ClassVar[list[tuple[str, str, bytes]]] = []
 
     def do_POST(self) -> None:
-        sent = self.rfile.read(int(self.headers.get("content-length", "0")))
-        self.seen.append((self.command, self.path, sent))
-        status, _, rest = self.path[1:].partition("/")
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        self.requests.append((self.command, self.path, body))
+        status, _, location = self.path[1:].partition("/")
         self.send_response(int(status))
-        if rest:
-            self.send_header("Location", f"/{rest}" if rest != "nowhere" else "http://192.0.2.1/")
+        if location:
+            self.send_header("Location", f"/{location}" if location != "nowhere" else "http://192.0.2.1/")
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -304,8 +311,8 @@ class Moving(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def moving() -> Iterator[str]:
-    Moving.seen.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Moving) as server:
+    Redirecting.requests.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -326,23 +333,25 @@ def moving() -> Iterator[str]:
 )
 def test_a_redirect_is_followed(moving: str, path: str, status: int, methods: list[str]) -> None:
     assert send(question(moving + path), 20).status == status
-    assert [method for method, _, _ in Moving.seen] == methods
-    assert {sent for method, _, sent in Moving.seen if method == "POST"} == {b"{}"}
-    assert {sent for method, _, sent in Moving.seen if method == "GET"} <= {b""}
+    assert [method for method, _, _ in Redirecting.requests] == methods
+    assert {body for method, _, body in Redirecting.requests if method == "POST"} == {b"{}"}
+    assert {body for method, _, body in Redirecting.requests if method == "GET"} <= {b""}
 
 
-def test_redirects_come_to_an_end_and_lead_nowhere_else(moving: str) -> None:
+def test_redirects_are_bounded_and_stay_on_loopback(moving: str) -> None:
     with pytest.raises(ExternalServerUnreachable, match="stopped after 10 redirects"):
         send(question(moving + "/307" * 10 + "/200"), 20)
-    assert len(Moving.seen) == 10
+    assert len(Redirecting.requests) == 10
     with pytest.raises(ExternalServerUnreachable, match="loopback only"):
         send(question(f"{moving}/307/nowhere"), 20)
 
 
-def test_more_servers_than_anybody_asks_are_too_many(tmp_path: Path) -> None:
+def test_the_number_of_servers_is_bounded(tmp_path: Path) -> None:
     async def scenario(running: SiteRunner) -> None:
         with hooking(lambda _: 200) as guard:
-            many = [{**guard.wish("CREATE"), "url": f"{guard.url}/{n}"} for n in range(MAX_EXTERNAL_REQUESTS + 1)]
+            many = [
+                {**guard.tenant_hook("CREATE"), "url": f"{guard.url}/{n}"} for n in range(MAX_EXTERNAL_REQUESTS + 1)
+            ]
             assert (await create(running, *many)).status == 503
             assert await state(running) == ""
             assert (await create(running, *many[1:])).status == 201
@@ -360,7 +369,7 @@ def test_a_certificate_of_its_own_is_as_good_as_any(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://127.0.0.1:x/", "\ud800", "http://127.0.0.1/\ud800 \n"])
-def test_what_is_no_url_reaches_nobody(url: str) -> None:
+def test_an_invalid_url_is_not_called(url: str) -> None:
     with pytest.raises(ExternalServerUnreachable):
         send(question(url), 1)
 

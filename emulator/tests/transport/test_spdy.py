@@ -1,4 +1,4 @@
-"""SPDY/3.1 as bytes: what kubectl sends, and what no one should."""
+"""SPDY/3.1 as bytes: frames of kubectl, and invalid ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def data(stream: int, body: bytes, flags: int = 0) -> bytes:
 
 
 class Client:
-    """The other side, as moby/spdystream writes it."""
+    """The client, with the frames of moby/spdystream."""
 
     def __init__(self) -> None:
         self.packer = Packer()
@@ -54,7 +54,7 @@ def test_headers_come_back_over_one_connection() -> None:
         assert unpacker.unpack(packer.pack(headers)) == headers
 
 
-def test_streams_open_speak_and_end() -> None:
+def test_streams_open_carry_data_and_end() -> None:
     spdy, client = Spdy(), Client()
     events = received(spdy, client.open(1, StreamType="error"), client.open(3, StreamType="stdin"), data(3, b"hi", FIN))
     assert events == [
@@ -131,7 +131,7 @@ def test_headers_cannot_be_a_bomb_nor_lie_about_their_length() -> None:
             Unpacker().unpack(packed.compress(plain) + packed.flush(zlib.Z_SYNC_FLUSH))
 
 
-def test_nobody_opens_streams_without_end() -> None:
+def test_the_number_of_streams_is_bounded() -> None:
     spdy, client = Spdy(), Client()
     for number in range(MOST_STREAMS):
         received(spdy, client.open(2 * number + 1, streamtype="x"))

@@ -1,4 +1,4 @@
-"""Bodies that come bit by bit, and connections that are taken over."""
+"""Bodies that come piece by piece, and connections that are upgraded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMIT = 30.0
 
 @asynccontextmanager
 async def serving(answer: Callable[[Call], Reply]) -> AsyncIterator[int]:
-    """The port of a listener that answers so."""
+    """The port of a listener with this answer."""
 
     async def answered(call: Call) -> Reply:
         return answer(call)
@@ -111,12 +111,12 @@ def test_a_stream_is_closed_when_its_reader_goes() -> None:
 
 
 def test_nothing_is_piled_up_for_a_slow_reader() -> None:
-    made = 0
+    pieces = 0
 
     async def plenty() -> AsyncGenerator[bytes, None]:
-        nonlocal made
+        nonlocal pieces
         while True:
-            made += 1
+            pieces += 1
             yield bytes(1 << 16)
             await asyncio.sleep(0)
 
@@ -124,11 +124,11 @@ def test_nothing_is_piled_up_for_a_slow_reader() -> None:
         async with serving(lambda _: Reply(stream=plenty)) as port:
             _, writer = await _ask(port, "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
             writer.transport.pause_reading()  # type: ignore[attr-defined]
-            before = -1
-            while before != made:
-                before = made
+            pieces_before = -1
+            while pieces_before != pieces:
+                pieces_before = pieces
                 await asyncio.sleep(0.3)
-            assert made < 400, "more than 25 MB wait for somebody who does not read"
+            assert pieces < 400, "more than 25 MB wait for a client that does not read"
             writer.transport.abort()
 
     run(story())
@@ -136,7 +136,7 @@ def test_nothing_is_piled_up_for_a_slow_reader() -> None:
 
 def test_a_head_request_gets_no_stream() -> None:
     async def never() -> AsyncGenerator[bytes, None]:
-        yield b"nobody asked for it"
+        yield b"after the end"
 
     async def story() -> None:
         async with serving(lambda _: Reply(stream=never)) as port:
@@ -165,12 +165,12 @@ def test_a_handler_can_cut_the_connection() -> None:
     run(story())
 
 
-def test_a_tunnel_carries_bytes_both_ways_and_hears_the_end() -> None:
-    heard = []
+def test_a_tunnel_carries_bytes_both_ways_and_sees_the_end() -> None:
+    chunks = []
 
     async def echo(tunnel: Tunnel) -> None:
         while data := await tunnel.read():
-            heard.append(data)
+            chunks.append(data)
             await tunnel.write(data.upper())
 
     reply = Reply(101, headers=(("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1")), talk=echo)
@@ -185,7 +185,7 @@ def test_a_tunnel_carries_bytes_both_ways_and_hears_the_end() -> None:
             writer.write_eof()
             assert await reader.read() == b""
             writer.close()
-        assert b"".join(heard) == b"hello"
+        assert b"".join(chunks) == b"hello"
 
     run(story())
 
@@ -195,7 +195,7 @@ async def _shout(socket: WebSocket) -> None:
         await socket.send(message.upper())
 
 
-def test_a_websocket_speaks_text_and_bytes() -> None:
+def test_a_websocket_carries_text_and_bytes() -> None:
     async def story() -> None:
         async with (
             serving(lambda call: accept(call, _shout, ("b", "a"))) as port,
@@ -211,7 +211,7 @@ def test_a_websocket_speaks_text_and_bytes() -> None:
     run(story())
 
 
-def test_a_service_that_has_said_all_closes_the_websocket() -> None:
+def test_a_service_that_ends_closes_the_websocket() -> None:
     async def once(socket: WebSocket) -> None:
         await socket.send("that is all")
 
@@ -263,7 +263,7 @@ HANDSHAKE = (
 )
 
 
-def test_what_comes_right_behind_a_handshake_is_heard() -> None:
+def test_bytes_right_behind_a_handshake_are_read() -> None:
     async def story() -> None:
         async with serving(lambda call: accept(call, _shout)) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -280,7 +280,7 @@ JAVA = "connection: upgrade\r\nupgrade: h2c\r\n"
 
 def test_a_request_that_asks_for_an_upgrade_keeps_its_body_and_its_successor() -> None:
     """In one piece, and byte by byte."""
-    wanted = (
+    expected = (
         f"POST /a HTTP/1.1\r\nhost: here\r\n{JAVA}content-length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nhost: here\r\n\r\n"
     )
 
@@ -290,8 +290,8 @@ def test_a_request_that_asks_for_an_upgrade_keeps_its_body_and_its_successor() -
     async def story(size: int) -> None:
         async with serving(answer) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            for start in range(0, len(wanted), size):
-                writer.write(wanted[start : start + size].encode())
+            for start in range(0, len(expected), size):
+                writer.write(expected[start : start + size].encode())
                 await writer.drain()
                 await asyncio.sleep(0.001)
             assert (await reader.readuntil(b">")).endswith(b"</aabc>")
@@ -303,11 +303,11 @@ def test_a_request_that_asks_for_an_upgrade_keeps_its_body_and_its_successor() -
 
 
 def test_a_stream_that_never_waits_ends_with_its_reader() -> None:
-    made: list[int] = []
+    chunks: list[int] = []
 
     async def pieces() -> AsyncGenerator[bytes, None]:
         for number in range(20_000):
-            made.append(number)
+            chunks.append(number)
             yield b"x" * 1000
 
     async def story() -> None:
@@ -317,7 +317,7 @@ def test_a_stream_that_never_waits_ends_with_its_reader() -> None:
             writer.transport.abort()
             for _ in range(200):
                 await asyncio.sleep(0.01)
-        assert len(made) < 20_000, "nobody was there to read the rest"
+        assert len(chunks) < 20_000, "the client did not read the rest"
 
     run(story())
 
@@ -338,7 +338,7 @@ def test_a_stream_can_cut_the_connection(caplog: pytest.LogCaptureFixture) -> No
     assert not caplog.records
 
 
-def test_nobody_is_somebody_else_by_a_header() -> None:
+def test_a_header_does_not_change_the_caller() -> None:
     async def story() -> None:
         async with serving(lambda call: Reply(200, f"<{call.peer} {call.base}>".encode())) as port:
             claims = "x-forwarded-for: 10.1.0.1\r\nx-forwarded-proto: https\r\n"
@@ -349,8 +349,8 @@ def test_nobody_is_somebody_else_by_a_header() -> None:
     run(story())
 
 
-def test_listeners_stop_while_somebody_follows() -> None:
-    """With a follower on the line the servers end as soon as the pulse does."""
+def test_listeners_stop_while_a_client_follows() -> None:
+    """With a follower on the connection the servers end as soon as the change signal does."""
     change_signal = ChangeSignal()
 
     async def follow() -> AsyncGenerator[bytes, None]:
@@ -376,10 +376,10 @@ def test_listeners_stop_while_somebody_follows() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf", "GET / HTTP/1.1\r\nhost: a\r\n\r\n"]
+    "request_text", ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf", "GET / HTTP/1.1\r\nhost: a\r\n\r\n"]
 )
-def test_who_sends_half_a_request_or_does_not_read_holds_no_end_up(
-    asked: str, caplog: pytest.LogCaptureFixture
+def test_half_requests_and_slow_readers_do_not_delay_the_end(
+    request_text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def without_end() -> AsyncGenerator[bytes, None]:
         while True:
@@ -389,7 +389,7 @@ def test_who_sends_half_a_request_or_does_not_read_holds_no_end_up(
         listener = Listener(bind("127.0.0.1", 0), App(admit_all(1 << 20, _always(Reply(stream=without_end)))))
         servers = Servers([listener])
         await servers.start()
-        _, writer = await _ask(listener.bound.getsockname()[1], asked)
+        _, writer = await _ask(listener.bound.getsockname()[1], request_text)
         await asyncio.sleep(0.3)
         async with asyncio.timeout(2.8):
             await servers.stop()

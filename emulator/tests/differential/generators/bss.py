@@ -1,4 +1,4 @@
-"""BSS: boot parameters, boot scripts, cloud-init, histories; on an inventory that stays."""
+"""BSS: boot parameters, boot scripts, cloud-init, histories; on an inventory that all sequences share."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ meta: Values = st.sampled_from(
 user: Values = st.sampled_from(({}, {"runcmd": ["true"]}, {"a": {"b": None}}, None))
 phone: Values = st.sampled_from(({}, {"hostname": "h", "fqdn": "f", "pub_key_rsa": "k", "instance_id": "i"}, None))
 cloud_init = some({"meta-data": meta, "user-data": user, "phone-home": phone})
-chosen = st.one_of(
+selections = st.one_of(
     some({}, hosts=st.lists(hosts, min_size=1, max_size=3)),
     some({}, hosts=st.lists(hosts, min_size=1, max_size=3)),
     some({}, macs=st.lists(macs, max_size=2)),
@@ -64,7 +64,7 @@ chosen = st.one_of(
         {"hosts": st.lists(hosts, max_size=2), "macs": st.lists(macs, max_size=2), "nids": st.lists(nids, max_size=2)}
     ),
 )
-wanted = some(
+boot_values = some(
     {
         "params": st.sampled_from(PARAMS),
         "kernel": st.sampled_from(KERNELS),
@@ -72,24 +72,24 @@ wanted = some(
         "cloud-init": cloud_init,
     }
 )
-parameters = st.builds(lambda which, what: {**which, **what}, chosen, wanted)
+parameters = st.builds(lambda which, what: {**which, **what}, selections, boot_values)
 by_host = {
     "name": st.sampled_from((*NODES, "Default", "Compute", "nonsense", "")),
     "mac": st.sampled_from((*MACS, "A4:BF:01:00:00:00", "nonsense", "")),
     "nid": st.sampled_from(("1", "2", "99", "x", "-1", "")),
 }
-# Without an architecture BSS reads HSM anew in the background, whenever it gets to it.
+# Without an architecture BSS reads HSM again in the background, at a time of its own.
 scripted = {**by_host, "retry": st.sampled_from(("0", "1", "x"))}
 addresses = st.sampled_from(("10.1.0.1", "10.1.0.2", "10.1.0.4", "10.9.9.9", "nonsense"))
 keys = {"key": st.sampled_from(("a", "deep", "deep.x", "Global", "Global.a", "nothing", "shasta-role", ""))}
 
 
 def _from_node(method: str, path: st.SearchStrategy[str], body: Values | None = None) -> Steps:
-    """As if from a node's address."""
+    """A request with the address of a node as its source."""
     if body is None:
         return st.builds(lambda to, source: ask(method, to, headers={"X-Forwarded-For": source}), path, addresses)
     return st.builds(
-        lambda to, source, sent: ask(method, to, sent, headers={"X-Forwarded-For": source}), path, addresses, body
+        lambda to, source, content: ask(method, to, content, headers={"X-Forwarded-For": source}), path, addresses, body
     )
 
 
@@ -100,7 +100,7 @@ def _scripts() -> Steps:
 
 
 def creations() -> Steps:
-    """Parameters that are right."""
+    """Valid parameters."""
     return st.builds(
         lambda host, params, extra: put(
             f"{BASE}/bootparameters",
@@ -127,7 +127,7 @@ def steps() -> Steps:
         sends("DELETE", f"{BASE}/bootparameters", parameters),
         asks("GET", f"{BASE}/bootparameters"),
         asks("GET", queried(f"{BASE}/bootparameters", by_host, 2)),
-        sends("GET", f"{BASE}/bootparameters", chosen),
+        sends("GET", f"{BASE}/bootparameters", selections),
         _scripts(),
         _scripts(),
         asks("GET", queried(f"{BASE}/hosts", by_host, 2)),

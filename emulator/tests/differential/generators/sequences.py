@@ -34,7 +34,7 @@ AREAS: dict[str, Callable[[], Steps]] = {
     "sls": sls.steps,
     "bss": bss.steps,
 }
-# Most requests have something to find.
+# With these records most requests find something.
 OPENINGS: dict[str, Steps] = {
     "smd components": smd_components.plain_nodes,
     "smd groups": st.one_of(smd_components.plain_nodes, smd_groups.creations()),
@@ -47,7 +47,7 @@ OPENINGS: dict[str, Steps] = {
     "sls": sls.creations(),
     "bss": bss.creations(),
 }
-GIVEN: dict[str, tuple[Step, ...]] = {"bss": bss.INVENTORY}
+PREREQUISITES: dict[str, tuple[Step, ...]] = {"bss": bss.INVENTORY}
 
 
 def sequences(area: str) -> st.SearchStrategy[Sequence]:
@@ -55,7 +55,9 @@ def sequences(area: str) -> st.SearchStrategy[Sequence]:
     steps = AREAS[area]()
     opening = st.lists(OPENINGS[area], max_size=4) if area in OPENINGS else st.just([])
     return st.builds(
-        lambda first, then, last: Sequence(f"random {area}", *first, *then, *last, given=GIVEN.get(area, ())),
+        lambda first, then, last: Sequence(
+            f"random {area}", *first, *then, *last, prerequisites=PREREQUISITES.get(area, ())
+        ),
         opening,
         st.lists(steps, min_size=1, max_size=20),
         st.lists(steps, max_size=20),

@@ -88,7 +88,7 @@ network_searches = {
 
 
 def _load() -> Steps:
-    """One of each: what is wrong with several is said in the order of a Go map."""
+    """One record of each kind: SLS reports the errors of several in the order of a Go map."""
     state = some(
         {
             "Hardware": st.dictionaries(xnames, hardware, max_size=1),
@@ -104,7 +104,7 @@ FORM = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
 
 
 def form(dump: object) -> bytes:
-    """The dump as a file upload, which is how SLS wants it."""
+    """The dump as a file upload, which SLS requires."""
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="sls_dump"; filename="dump.json"\r\n'
     return f"{head}Content-Type: application/json\r\n\r\n{json.dumps(dump)}\r\n--{BOUNDARY}--\r\n".encode(
         "utf-8", "surrogatepass"
@@ -112,7 +112,7 @@ def form(dump: object) -> bytes:
 
 
 def creations() -> Steps:
-    """Hardware and networks that are right."""
+    """Valid hardware and networks."""
     return st.one_of(
         st.builds(
             lambda name, extra: post(f"{BASE}/hardware", {"Xname": name, "Class": "River", "ExtraProperties": extra}),

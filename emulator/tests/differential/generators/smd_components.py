@@ -53,7 +53,7 @@ components = spoiled(
     often=12,
 )
 plain_nodes = st.lists(nodes, min_size=1, max_size=4, unique=True).map(
-    lambda found: post(BASE, {"Components": [{"ID": name, "State": "On", "NID": at} for at, name in enumerate(found)]})
+    lambda names: post(BASE, {"Components": [{"ID": name, "State": "On", "NID": at} for at, name in enumerate(names)]})
 )
 a_list = st.lists(components, max_size=4)
 words = {
@@ -148,7 +148,7 @@ def steps() -> Steps:
         asks("GET", paths),
         asks("GET", BASE),
         asks("GET", under(BASE, path_xnames)),
-        # Of several that hold one NID the real one gives any; the hand-written sequences ask for NIDs that one holds.
+        # Of several components with one NID the real SMD returns any; the hand-written sequences ask for unique NIDs.
         asks("GET", under(f"{BASE}/ByNID", st.sampled_from(("99", "x", "1.5")))),
         path_xnames.flatmap(lambda name: asks("GET", queried(f"{BASE}/Query/{name}", words, 2))),
         _query(),

@@ -1,4 +1,4 @@
-"""Redfish endpoints without discovery, and what stands empty without it."""
+"""Redfish endpoints without discovery, and the collections that are empty without it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ filters = {
 
 
 def without_discovery(value: Json) -> Json:
-    """A service that looks for a controller would do so outside of what is compared."""
+    """A discovery would contact a controller, which is not part of the comparison."""
     if isinstance(value, dict):
         return {
             name: False if name.casefold() == "rediscoveronupdate" and inner is True else without_discovery(inner)
@@ -55,7 +55,7 @@ def without_discovery(value: Json) -> Json:
 
 
 def creations() -> Steps:
-    """Endpoints that are right."""
+    """Valid endpoints."""
     return st.sampled_from(CONTROLLERS).map(
         lambda name: post(BASE, {"ID": name, "FQDN": f"{name}.local", "User": "root"})
     )

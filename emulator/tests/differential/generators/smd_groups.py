@@ -24,8 +24,8 @@ BASE = "smd:/hsm/v2"
 LABELS = ("blue", "red", "green", "Blue", "a.b-c_d", "bad one", "ä", "", "null", "labels", "x" * 70)
 NAMES = ("p1", "p2", "p1.2", "p1.1", "p0", "P1", "pfoo", "p1.2.3", "", "names")
 labels, names = st.sampled_from(LABELS), st.sampled_from(NAMES)
-path_labels = st.sampled_from(("blue", "red", "green", "Blue", "a.b-c_d", "nobody", "bad%20one"))
-path_names = st.sampled_from(("p1", "p2", "p1.2", "P1", "pfoo", "nobody"))
+path_labels = st.sampled_from(("blue", "red", "green", "Blue", "a.b-c_d", "missing", "bad%20one"))
+path_names = st.sampled_from(("p1", "p2", "p1.2", "P1", "pfoo", "missing"))
 tags = st.lists(st.sampled_from(("t1", "t2", "T1", "bad tag", "")), max_size=3)
 exclusives = st.sampled_from(("colours", "Colours", "", "bad one"))
 texts = st.sampled_from(("", "a description", "ä\n"))
@@ -61,17 +61,17 @@ def _kind(kind: str, name: str, keys: st.SearchStrategy[str], body: Values) -> S
 
 
 def creations() -> Steps:
-    """Groups and partitions that are right."""
+    """Valid groups and partitions."""
     ids = st.lists(nodes, max_size=3, unique=True)
     groups = st.tuples(st.sampled_from(("blue", "red", "green")), ids, st.booleans()).map(
-        lambda found: post(
+        lambda parts: post(
             f"{BASE}/groups",
-            {"label": found[0], "members": {"ids": found[1]}, "tags": ["t1"]}
-            | ({"exclusiveGroup": "colours"} if found[2] else {}),
+            {"label": parts[0], "members": {"ids": parts[1]}, "tags": ["t1"]}
+            | ({"exclusiveGroup": "colours"} if parts[2] else {}),
         )
     )
     partitions = st.tuples(st.sampled_from(("p1", "p2", "p1.2")), ids).map(
-        lambda found: post(f"{BASE}/partitions", {"name": found[0], "members": {"ids": found[1]}})
+        lambda parts: post(f"{BASE}/partitions", {"name": parts[0], "members": {"ids": parts[1]}})
     )
     return st.one_of(groups, partitions)
 

@@ -50,8 +50,8 @@ facts = some(
 )
 
 
-def entry(place: str, fru: str, told: Json, more: Json) -> Json:
-    """One location with what is in it."""
+def entry(place: str, fru: str, fru_info: Json, location_info: Json) -> Json:
+    """One location with the FRU in it."""
     kind, info = KINDS.get(place, ("Node", "Node"))
     return {
         "ID": place,
@@ -59,12 +59,12 @@ def entry(place: str, fru: str, told: Json, more: Json) -> Json:
         "Ordinal": 0,
         "Status": "Populated",
         "HWInventoryByLocationType": f"HWInvByLoc{kind}",
-        f"{info}LocationInfo": {"Id": "1", "Name": "one", "Description": "", **more},
+        f"{info}LocationInfo": {"Id": "1", "Name": "one", "Description": "", **location_info},
         "PopulatedFRU": {
             "FRUID": fru,
             "Type": kind,
             "HWInventoryByFRUType": f"HWInvByFRU{kind}",
-            f"{info}FRUInfo": told,
+            f"{info}FRUInfo": fru_info,
         },
     }
 
@@ -82,7 +82,7 @@ entries: Values = spoiled(
 
 
 def creations() -> Steps:
-    """Hardware that is right."""
+    """Valid hardware."""
     return st.builds(
         lambda place, fru: post(f"{BASE}/Hardware", {"Hardware": [entry(place, fru, {"Manufacturer": "HPE"}, {})]}),
         st.sampled_from(tuple(KINDS)),

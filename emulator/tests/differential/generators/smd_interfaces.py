@@ -36,11 +36,11 @@ filters = {
 
 
 def creations() -> Steps:
-    """Interfaces that are right."""
+    """Valid interfaces."""
     return st.builds(
-        lambda mac, owner, found: post(
+        lambda mac, owner, addresses: post(
             BASE,
-            {"MACAddress": mac, "ComponentID": owner, "IPAddresses": [{"IPAddress": address} for address in found]},
+            {"MACAddress": mac, "ComponentID": owner, "IPAddresses": [{"IPAddress": address} for address in addresses]},
         ),
         st.sampled_from(MACS[:2]),
         st.sampled_from(NODES),

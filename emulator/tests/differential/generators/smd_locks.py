@@ -24,7 +24,7 @@ from differential.generators.values import (
 BASE = "smd:/hsm/v2/locks"
 models = st.sampled_from(("rigid", "flexible", "Rigid", "", "loose"))
 durations = st.sampled_from((0, 1, 15, 16, -1, 60, "1"))
-# By node: SMD names those that it reserved in no order.
+# By node: SMD lists the reserved components in no order.
 KEEP = {
     f"{short}{at}": f"body/Success/ID={node}/{name}"
     for at, node in enumerate(NODES)
@@ -62,7 +62,7 @@ def steps() -> Steps:
         {"ProcessingModel": st.sampled_from(("rigid", "flexible"))},
         ComponentIDs=st.lists(nodes, min_size=1, max_size=3, unique=True),
     )
-    chosen = st.one_of(plain, plain, some(selection, ComponentIDs=node_lists))
+    selections = st.one_of(plain, plain, some(selection, ComponentIDs=node_lists))
     reserve = st.one_of(plain, some({**selection, "ReservationDuration": durations}, ComponentIDs=node_lists))
     minutes = plain.map(lambda body: {**body, "ReservationDuration": 5})
     timed = st.one_of(
@@ -73,7 +73,7 @@ def steps() -> Steps:
     release = some({"ProcessingModel": models}, ReservationKeys=keys)
     renew = some({"ProcessingModel": models, "ReservationDuration": durations}, ReservationKeys=keys)
     switch = st.sampled_from(("lock", "unlock", "repair", "disable")).flatmap(
-        lambda what: sends("POST", f"{BASE}/{what}", chosen)
+        lambda what: sends("POST", f"{BASE}/{what}", selections)
     )
     return st.one_of(
         plain_nodes,
@@ -83,7 +83,7 @@ def steps() -> Steps:
         sends("POST", f"{BASE}/service/reservations", timed, KEEP),
         sends("POST", f"{BASE}/service/reservations", timed, KEEP),
         sends("POST", f"{BASE}/reservations/release", release),
-        sends("POST", f"{BASE}/reservations/remove", chosen),
+        sends("POST", f"{BASE}/reservations/remove", selections),
         sends("POST", f"{BASE}/service/reservations/release", release),
         sends("POST", f"{BASE}/service/reservations/renew", renew),
         sends("POST", f"{BASE}/service/reservations/check", some({}, DeputyKeys=keys)),

@@ -37,7 +37,7 @@ node_map = spoiled(
     often=10,
 )
 power_map = spoiled(some({"poweredBy": st.lists(xnames, max_size=3)}, id=xnames), often=10)
-# Nobody listens on port 1.
+# No server listens on port 1.
 urls = st.sampled_from(("http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "nonsense", ""))
 lists = {
     "Roles": st.lists(st.sampled_from(ROLES), max_size=2),
@@ -77,7 +77,7 @@ def _subscriptions() -> Steps:
 
 
 def creations() -> Steps:
-    """Maps and subscriptions that are right."""
+    """Valid maps and subscriptions."""
     return st.one_of(
         plain_nodes,
         st.sampled_from(NODES).map(

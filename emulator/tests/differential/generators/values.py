@@ -1,4 +1,4 @@
-"""Pools of names, small so that they collide, and ways to spoil what is right."""
+"""Small pools of names, so that they collide, and ways to spoil a valid value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ODD_XNAMES = ("X0C0S0B0N0", "x00c0s0b0n0", "x0c0s0b0n00", "foo", "x0c0s0b0n0 ", 
 
 nodes = st.sampled_from(NODES)
 xnames = st.one_of(nodes, st.sampled_from(NODES + CONTROLLERS + OTHERS), st.sampled_from(ODD_XNAMES))
-# In a path only what stays one segment.
+# In a path only names that stay one segment.
 path_xnames = st.one_of(
     nodes, nodes, st.sampled_from(NODES + CONTROLLERS + OTHERS + ("X0C0S0B0N0", "x00c0s0b0n0", "foo"))
 )
@@ -63,9 +63,9 @@ raw_garbage = st.sampled_from(
 
 
 @st.composite
-def spoiled(draw: st.DrawFn, right: Values, often: int = 5) -> Json:
-    """Mostly what is right; one time in ``often`` one field is missing, foreign, odd in case or garbage."""
-    value = draw(right)
+def spoiled(draw: st.DrawFn, valid: Values, often: int = 5) -> Json:
+    """Mostly the valid value; one time in ``often`` one field is missing, unknown, in the wrong case or garbage."""
+    value = draw(valid)
     if not isinstance(value, dict) or draw(st.integers(1, often)) != 1:
         return value
     how = draw(st.sampled_from(("lose", "garble", "add", "case", "whole")))
@@ -74,10 +74,10 @@ def spoiled(draw: st.DrawFn, right: Values, often: int = 5) -> Json:
     if how == "add" or not value:
         return {**value, draw(st.sampled_from(("Extra", "id", "ID", "uuid"))): draw(garbage)}
     name = draw(st.sampled_from(sorted(value)))
-    rest = {key: inner for key, inner in value.items() if key != name}
+    remaining = {key: inner for key, inner in value.items() if key != name}
     if how == "lose":
-        return rest
-    return {**rest, name.swapcase(): value[name]} if how == "case" else {**rest, name: draw(garbage)}
+        return remaining
+    return {**remaining, name.swapcase(): value[name]} if how == "case" else {**remaining, name: draw(garbage)}
 
 
 def some(optional: Mapping[str, Values], **always: Values) -> Values:
@@ -88,10 +88,10 @@ def some(optional: Mapping[str, Values], **always: Values) -> Values:
 def sends(
     method: str, path: st.SearchStrategy[str] | str, body: Values, keep: Mapping[str, str] | None = None
 ) -> Steps:
-    """A request with this body, now and then with a broken one."""
+    """A request with this body, sometimes with a broken one."""
     paths = st.just(path) if isinstance(path, str) else path
-    good = st.builds(lambda to, sent: ask(method, to, sent, keep=keep or {}), paths, spoiled(body))
-    broken = st.builds(lambda to, sent: ask(method, to, raw=sent), paths, raw_garbage)
+    good = st.builds(lambda to, content: ask(method, to, content, keep=keep or {}), paths, spoiled(body))
+    broken = st.builds(lambda to, content: ask(method, to, raw=content), paths, raw_garbage)
     return st.integers(1, 12).flatmap(lambda random: broken if random == 1 else good)
 
 
@@ -105,8 +105,8 @@ def under(prefix: str, names: st.SearchStrategy[str], suffix: str = "") -> st.Se
 
 
 def queried(path: str, fields: Mapping[str, st.SearchStrategy[str]], at_most: int = 3) -> st.SearchStrategy[str]:
-    """The path with a few query fields, which may come twice or be unknown."""
-    known = st.sampled_from(sorted(fields)).flatmap(lambda name: fields[name].map(lambda value: f"{name}={value}"))
+    """The path with a few query fields, some twice and some unknown."""
+    field = st.sampled_from(sorted(fields)).flatmap(lambda name: fields[name].map(lambda value: f"{name}={value}"))
     foreign = st.sampled_from(("nonsense=1", "=", "type", "id=", "%20=x"))
-    one = st.integers(1, 15).flatmap(lambda random: foreign if random == 1 else known)
-    return st.lists(one, max_size=at_most).map(lambda found: f"{path}?{'&'.join(found)}" if found else path)
+    one = st.integers(1, 15).flatmap(lambda random: foreign if random == 1 else field)
+    return st.lists(one, max_size=at_most).map(lambda pairs: f"{path}?{'&'.join(pairs)}" if pairs else path)

@@ -1,4 +1,4 @@
-"""What BSS makes of what HSM knows, and when it looks."""
+"""BSS on the records of HSM, and the times at which BSS reads them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ THERE = (
         {"MACAddress": MAC, "ComponentID": NODE, "IPAddresses": [{"IPAddress": "10.1.0.1"}]},
     ),
 )
-# No discovery made an endpoint of the node, so BSS takes it for unknown. With an architecture, and nothing to boot for
-# unknown nodes, it falls back to the node's own parameters; without, it reads HSM anew and tells the node to come back.
+# No discovery made an endpoint of the node, so BSS takes it for unknown. With an architecture, and no parameters for
+# unknown nodes, it uses the node's own parameters; without, it reads HSM again and tells the node to retry.
 ARCH = "arch=x86_64"
 # BSS reads HSM at most once a second.
 LOOK = (wait(1.1), post("bss:/boot/v1/hosts"))

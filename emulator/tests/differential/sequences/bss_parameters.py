@@ -1,4 +1,4 @@
-"""BSS: boot parameters by host, tag and image, and bodies that are none."""
+"""BSS: boot parameters by host, tag and image, and invalid bodies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BODIES = (
     *(b'{"cloud-init":{"phone-home":{"fqdn":1}}}', b'{"cloud-init":{"meta-data":{"a":1e400}}}', b'{"HOSTS":1}'),
     *(b'{"hosts":1,"params":2}', b'{"a":tr}', b"{'a':1}", b'"\t"', b"\\", b"+1", b"\xff", b'{"params":"\xff"}'),
 )
-# No null in a list: BSS may or may not die of it when it compares, as the order of its maps will have it.
+# No null in a list: BSS may crash on it when it compares, depending on the order of its maps.
 CLOUD = {"meta-data": {"a": 1, "deep": {"x": 1, "y": None}, "l": [1, {"n": None}]}, "user-data": {"runcmd": ["true"]}}
 PATCHES: tuple[Json, ...] = (
     {"meta-data": {"a": None, "b": {"c": None, "d": [1, {"e": None}]}}},
@@ -151,9 +151,9 @@ SEQUENCES = [
         put(PARAMETERS, {"hosts": ["Default"], "cloud-init": CLOUD}),
         *(
             step
-            for each in PATCHES
+            for cloud_init in PATCHES
             for step in (
-                patch(PARAMETERS, {"hosts": ["Default"], "cloud-init": each}),
+                patch(PARAMETERS, {"hosts": ["Default"], "cloud-init": cloud_init}),
                 get(f"{PARAMETERS}?name=Default"),
             )
         ),

@@ -74,7 +74,7 @@ PATHS = (
 
 SEQUENCES = [
     Sequence(
-        "whoever is not known",
+        "unknown hosts",
         *(
             get(f"{SCRIPT}?{query}")
             for query in (
@@ -207,7 +207,7 @@ SEQUENCES = [
         post("bss:/boot/v1/scn", {"Components": ["x0c0s0b0n0"], "State": "On", "Enabled": None}),
     ),
     Sequence(
-        "histories of nobody",
+        "histories of unknown hosts",
         *(
             get(f"bss:/boot/v1/endpoint-history?{query}")
             for query in (

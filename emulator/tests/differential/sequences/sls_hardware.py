@@ -1,4 +1,4 @@
-"""SLS: hardware, its search, and the paths that are not quite right."""
+"""SLS: hardware, its search, and malformed paths."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ SEQUENCES = [
         "bodies that are no hardware",
         *(post(HARDWARE, raw=body) for body in ODD_BODIES),
         *(put(f"{HARDWARE}/x0", raw=body) for body in ODD_BODIES),
-        *(post(HARDWARE, {"Xname": "x0", "Class": each}) for each in ("", "river", "RIVER", "Ocean", None)),
-        *(put(f"{HARDWARE}/x0", {"Class": each}) for each in ("", "river", "Ocean", None)),
+        *(post(HARDWARE, {"Xname": "x0", "Class": class_}) for class_ in ("", "river", "RIVER", "Ocean", None)),
+        *(put(f"{HARDWARE}/x0", {"Class": class_}) for class_ in ("", "river", "Ocean", None)),
         post(HARDWARE, {"xname": "x1", "CLASS": "River", "extraproperties": {"a": 1}}),
         post(HARDWARE, {"Xname": "x2", "Class": "River", "ExtraProperties": {"a": "\u0000"}}),
         post(HARDWARE, {"Xname": "x2", "Class": "River", "ExtraProperties": {"a": "\\u0000"}}),

@@ -40,7 +40,7 @@ SEQUENCES = [
     ),
     Sequence(
         "ranges",
-        *(post(NETWORKS, {"Name": f"n{at}", "Type": "mixed", "IPRanges": [each]}) for at, each in enumerate(RANGES)),
+        *(post(NETWORKS, {"Name": f"n{at}", "Type": "mixed", "IPRanges": [span]}) for at, span in enumerate(RANGES)),
         get(NETWORKS),
         *(
             get(f"sls:/v1/search/networks?ip_address={address}")

@@ -1,4 +1,4 @@
-"""What SMD takes from SLS: the NID, role and class of a node that is told without them."""
+"""The fields that SMD takes from SLS: NID, role and class of a node that is created without them."""
 
 from __future__ import annotations
 

@@ -64,16 +64,14 @@ def nodes() -> Step:
 
 def transitions(forced: bool) -> Sequence:
     steps = []
-    for before in STATES:
-        for after in STATES:
-            steps.append(patch(f"{BASE}/{N0}/StateData", {"State": before, "Force": True}))
-            steps.append(patch(f"{BASE}/BulkStateData", {"ComponentIDs": [N1, N2], "State": before, "Force": True}))
-            steps.append(patch(f"{BASE}/{N0}/StateData", {"State": after, "Force": forced}))
-            # Without force SMD never gives back its connection for a state that only force may set.
-            if forced or after not in ("Unknown", "Empty", "Populated"):
-                steps.append(
-                    patch(f"{BASE}/BulkStateData", {"ComponentIDs": [N1, N2], "State": after, "Force": forced})
-                )
+    for old in STATES:
+        for new in STATES:
+            steps.append(patch(f"{BASE}/{N0}/StateData", {"State": old, "Force": True}))
+            steps.append(patch(f"{BASE}/BulkStateData", {"ComponentIDs": [N1, N2], "State": old, "Force": True}))
+            steps.append(patch(f"{BASE}/{N0}/StateData", {"State": new, "Force": forced}))
+            # Without force SMD never returns its database connection for a state that only force may set.
+            if forced or new not in ("Unknown", "Empty", "Populated"):
+                steps.append(patch(f"{BASE}/BulkStateData", {"ComponentIDs": [N1, N2], "State": new, "Force": forced}))
             steps.append(get(f"{BASE}?stateonly=true"))
     return Sequence(f"from every state to every state{', forced' if forced else ''}", nodes(), *steps)
 
@@ -139,7 +137,7 @@ SEQUENCES = [
         for what in WHAT[:-1]
     ),
     Sequence(
-        "a locked flag stays, a late heartbeat makes nobody Ready",
+        "a locked flag stays, a late heartbeat makes no node Ready",
         nodes(),
         patch(f"{BASE}/{N0}/FlagOnly", {"Flag": "Locked"}),
         patch(f"{BASE}/{N0}/StateData", {"State": "On", "Flag": "Warning"}),

@@ -1,4 +1,4 @@
-"""SMD: Redfish endpoints by hand, and the endpoints and services that discovery would find."""
+"""SMD: Redfish endpoints written by clients, and the component and service endpoints that discovery would find."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ SEQUENCES = [
         *(delete(f"{SERVICES}{more}") for more in ("", "/UpdateService/RedfishEndpoints/x0c0s0b0", "/UpdateService")),
     ),
     Sequence(
-        "discovery that nobody is there for",
+        "discovery without a controller",
         *(get(f"smd:/hsm/v2/Inventory/DiscoveryStatus{more}") for more in ("", "/0", "/1", "/x", "/-1", "/4294967296")),
         *(
             post("smd:/hsm/v2/Inventory/Discover", body)

@@ -1,4 +1,4 @@
-"""SMD: hardware of every type put in by hand, read by place, by FRU and by query, and its history."""
+"""SMD: hardware of every type written by clients, read by place, by FRU and by query, and its history."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from differential.sequence import Sequence, delete, get, patch, post, put
 INTERFACES = "smd:/hsm/v2/Inventory/EthernetInterfaces"
 MAPS = "smd:/hsm/v2/sysinfo/powermaps"
 SCN = "smd:/hsm/v2/Subscriptions/SCN"
-MAC, ONE, NOBODY = "00:40:a6:00:00:01", f"{INTERFACES}/0040a6000001", f"{INTERFACES}/0040a6000009"
+MAC, ONE, MISSING = "00:40:a6:00:00:01", f"{INTERFACES}/0040a6000001", f"{INTERFACES}/0040a6000009"
 FEED = {"id": "x0c0s1b0n0", "poweredBy": ["x0m0p0v01", "X0m1p0v1"]}
 ME = {"Subscriber": "a@x", "Url": "http://127.0.0.1:1/a"}
 NEW: tuple[Any, ...] = (
@@ -84,7 +84,7 @@ SEQUENCES = [
         *(post(INTERFACES, body) for body in NEW),
         get(INTERFACES),
         *(get(f"{INTERFACES}?{query}") for query in QUERIES),
-        *(patch(where, body) for body in CHANGES for where in (ONE, NOBODY)),
+        *(patch(where, body) for body in CHANGES for where in (ONE, MISSING)),
         get(INTERFACES),
         delete(f"{INTERFACES}/0040A6000002"),
         delete(f"{INTERFACES}/abc"),
@@ -95,15 +95,15 @@ SEQUENCES = [
     Sequence(
         "addresses of Ethernet interfaces",
         post(INTERFACES, {"MACAddress": MAC}),
-        *(post(f"{where}/IPAddresses", body) for body in ADDRESSES for where in (ONE, NOBODY)),
+        *(post(f"{where}/IPAddresses", body) for body in ADDRESSES for where in (ONE, MISSING)),
         *(
             patch(f"{where}/IPAddresses/{address}", {"Network": network})
-            for where in (ONE, NOBODY)
+            for where in (ONE, MISSING)
             for address, network in (("1.1.1.1", "NMN"), ("1.1.1.9", "NMN"), ("1.1.1.2", ""))
         ),
         get(f"{ONE}/IPAddresses"),
-        get(f"{NOBODY}/IPAddresses"),
-        *(delete(f"{where}/IPAddresses/{address}") for where in (ONE, NOBODY) for address in ("1.1.1.9", "1.1.1.1")),
+        get(f"{MISSING}/IPAddresses"),
+        *(delete(f"{where}/IPAddresses/{address}") for where in (ONE, MISSING) for address in ("1.1.1.9", "1.1.1.1")),
         get(INTERFACES),
     ),
     Sequence(

@@ -1,4 +1,4 @@
-"""NodeMaps, and what SMD says of itself."""
+"""NodeMaps, and SMD's service information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths, methods and headers at the edges; also played over sockets."""
+"""Paths, methods and headers at the edges of HTTP; also played over sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody else changes a switch port."""
+"""A switch port is changed without the Fabric Manager."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ def test_it_is_carried_out_when_it_is_set(network: Network) -> None:
 
 
 def test_only_what_is_named_changes(network: Network) -> None:
-    before = network.fabric.state(network.port(ONE))
+    state_before = network.fabric.state(network.port(ONE))
     drift(network, network.port(ONE), online="no")
-    after = network.fabric.state(network.port(ONE))
-    assert not after.online
-    assert (after.native, after.allowed, after.vnis) == (before.native, before.allowed, before.vnis)
+    state_after = network.fabric.state(network.port(ONE))
+    assert not state_after.online
+    assert (state_after.native, state_after.allowed, state_after.vnis) == (
+        state_before.native,
+        state_before.allowed,
+        state_before.vnis,
+    )
 
 
 def test_several_ports_a_trunk_of_everything_and_vnis(network: Network) -> None:
@@ -75,9 +79,9 @@ def test_it_has_happened_and_there_is_nothing_to_clear(network: Network) -> None
     ],
 )
 def test_nonsense_is_refused_and_changes_nothing(network: Network, targets: str, facts: dict[str, Any]) -> None:
-    before = network.contents()
+    contents_before = network.contents()
     with pytest.raises(EmulatorError):
         network.fault("port-drift", targets, facts=facts)
-    after = network.contents()
-    before.pop("faults.numbers"), after.pop("faults.numbers")
-    assert after == before
+    contents_after = network.contents()
+    contents_before.pop("faults.numbers"), contents_after.pop("faults.numbers")
+    assert contents_after == contents_before

@@ -8,7 +8,7 @@ from csm_emulator.machine.fabric.ports import DEFAULT_VLAN
 from machine.fabric.network import DOWNLINK, FOUR, LEFT, ONE, RIGHT, THREE, TWO, UNPLUGGED, UPLINK, Network
 
 
-def test_on_the_first_day_everybody_reaches_everybody(network: Network) -> None:
+def test_on_a_new_site_every_node_reaches_every_other(network: Network) -> None:
     assert len(network.nics) == 8
     assert len(network.crossing(network.nics, network.nics, None)) == 8 * 7
     assert network.heard_by(ONE) == set(network.nics) - {ONE}
@@ -79,7 +79,7 @@ def test_where_untagged_is_not_allowed_nothing_without_a_tag_goes_in_or_out(netw
 
 
 def test_a_native_vlan_that_is_not_allowed_leaks_untagged_frames_all_the_same(network: Network) -> None:
-    """The trap of a policy that names the allowed VLANs and leaves the native one as it was."""
+    """A policy that names the allowed VLANs and leaves the native one as it was, which is an easy mistake."""
     network.configure(ONE, native=DEFAULT_VLAN, allowed=frozenset({100}), untagged=True)
     network.configure(TWO, native=DEFAULT_VLAN, allowed=frozenset({200}), untagged=True)
     assert network.reaches(ONE, TWO)
@@ -100,14 +100,14 @@ def test_a_port_of_every_vlan_reaches_every_tenant(network: Network) -> None:
 @pytest.mark.parametrize("nic", [ONE, THREE])
 def test_a_port_that_is_offline_passes_nothing_in_either_direction(network: Network, nic: str) -> None:
     network.configure(nic, online=False)
-    for other in set(network.nics) - {nic}:
-        assert network.walk(nic, other).drop_reason == f"{network.port(nic)} is offline"
-        assert network.walk(other, nic).drop_reason == f"{network.port(nic)} is offline"
+    for target in set(network.nics) - {nic}:
+        assert network.walk(nic, target).drop_reason == f"{network.port(nic)} is offline"
+        assert network.walk(target, nic).drop_reason == f"{network.port(nic)} is offline"
     assert network.heard_by(nic) == set()
     assert nic not in network.heard_by(FOUR)
 
 
-def test_a_nic_without_a_cable_reaches_nobody(network: Network) -> None:
+def test_a_nic_without_a_cable_reaches_no_other(network: Network) -> None:
     assert network.walk(UNPLUGGED, ONE).drop_reason == f"{UNPLUGGED} has no cable to a switch"
     assert network.walk(ONE, UNPLUGGED).last_hop == UNPLUGGED
     assert network.walk("x9c0s0b0n0h0", ONE).last_hop == "x9c0s0b0n0h0"

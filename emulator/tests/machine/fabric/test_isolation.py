@@ -1,4 +1,4 @@
-"""Properties: what is symmetric, and what never happens, whatever the ports are set to."""
+"""Properties of the fabric for any port states: symmetry, and traffic that never passes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def states(vlans: tuple[int, ...]) -> st.SearchStrategy[PortState]:
     )
 
 
-def put(network: Network, wanted: dict[str, PortState]) -> None:
+def put(network: Network, states: dict[str, PortState]) -> None:
     for nic in network.nics:
-        state = wanted.get(nic, EDGE)
+        state = states.get(nic, EDGE)
         names = ("online", "native", "allowed", "untagged", "vnis")
         network.configure(nic, **{name: getattr(state, name) for name in names})
 
@@ -70,27 +70,27 @@ def test_between_equal_ports_reaching_is_symmetric(
     put(shared, dict.fromkeys(shared.nics, state))
     try:
         for one in shared.nics:
-            for other in shared.nics:
-                assert shared.reaches(one, other, tag) == shared.reaches(other, one, tag)
+            for target in shared.nics:
+                assert shared.reaches(one, target, tag) == shared.reaches(target, one, tag)
     finally:
         shared.fabric.configure(DOWNLINK, "test", online=True)
 
 
 @SETTINGS
-@given(found=st.lists(states((1, 10, 20)), min_size=8, max_size=8), tag=TAGS)
-def test_a_broadcast_is_heard_by_those_that_frames_reach(
-    shared: Network, found: list[PortState], tag: int | None
+@given(port_states=st.lists(states((1, 10, 20)), min_size=8, max_size=8), tag=TAGS)
+def test_a_broadcast_reaches_the_same_nics_as_single_frames(
+    shared: Network, port_states: list[PortState], tag: int | None
 ) -> None:
-    put(shared, dict(zip(shared.nics, found, strict=True)))
+    put(shared, dict(zip(shared.nics, port_states, strict=True)))
     for source in shared.nics:
-        heard = shared.fabric.broadcast(source, tag)
+        receivers = shared.fabric.broadcast(source, tag)
         walks = {nic: shared.walk(source, nic, tag) for nic in shared.nics}
-        assert heard == {nic: walk.egress_tagging for nic, walk in walks.items() if walk.reached}
+        assert receivers == {nic: walk.egress_tagging for nic, walk in walks.items() if walk.reached}
 
 
 @SETTINGS
 @given(
-    found=st.lists(states((1, 10, 20)), min_size=1, max_size=3).flatmap(
+    port_states=st.lists(states((1, 10, 20)), min_size=1, max_size=3).flatmap(
         lambda few: st.lists(st.sampled_from(few), min_size=8, max_size=8)
     ),
     question=st.one_of(
@@ -102,20 +102,20 @@ def test_a_broadcast_is_heard_by_those_that_frames_reach(
 )
 def test_groups_count_what_pairs_count(
     shared: Network,
-    found: list[PortState],
+    port_states: list[PortState],
     question: ProbeRequest,
     narrow: bool,
     members: tuple[set[int], set[int]],
 ) -> None:
-    """Classes are only a quicker way to the same numbers, also for groups that overlap."""
-    put(shared, dict(zip(shared.nics, found, strict=True)))
+    """Counting by classes of equal ports gives the same numbers faster, also for groups that overlap."""
+    put(shared, dict(zip(shared.nics, port_states, strict=True)))
     shared.fabric.configure(UPLINK, "test", allowed=frozenset({10}) if narrow else None)
     groups = {str(number): [shared.nics[place] for place in sorted(places)] for number, places in enumerate(members)}
     prober = Prober(shared.machine, question)
-    for told in prober.between(groups)["between"]:
-        counts = prober.pairs(groups[told["from"]], groups[told["to"]])["counts"]
-        assert (told["pairs"], told["reached"]) == (counts["pairs"], counts["reached"])
-        assert (told["reaching"] is None) == (counts["reached"] == 0)
-        assert (told["stopped"] is None) == (counts["reached"] == counts["pairs"])
-        assert told["reaching"] is None or told["reaching"]["reached"]
-        assert told["stopped"] is None or not told["stopped"]["reached"]
+    for pair in prober.between(groups)["between"]:
+        counts = prober.pairs(groups[pair["from"]], groups[pair["to"]])["counts"]
+        assert (pair["pairs"], pair["reached"]) == (counts["pairs"], counts["reached"])
+        assert (pair["reaching"] is None) == (counts["reached"] == 0)
+        assert (pair["stopped"] is None) == (counts["reached"] == counts["pairs"])
+        assert pair["reaching"] is None or pair["reaching"]["reached"]
+        assert pair["stopped"] is None or not pair["stopped"]["reached"]

@@ -28,8 +28,8 @@ def test_nodes_that_are_up_answer(network: Network) -> None:
 
 def test_every_ping_takes_another_time_and_the_same_one_always_the_same(network: Network) -> None:
     times = [network.fabric.packet(NODE, address(network, OTHER), number=number).seconds for number in range(20)]
-    again = [network.fabric.packet(NODE, address(network, OTHER), number=number).seconds for number in range(20)]
-    assert times == again
+    second_run = [network.fabric.packet(NODE, address(network, OTHER), number=number).seconds for number in range(20)]
+    assert times == second_run
     assert len(set(times)) == 20
 
 
@@ -48,24 +48,24 @@ def test_vlans_divide_ip(network: Network) -> None:
     assert network.fabric.packet(NODE, address(network, OTHER)).reached
 
 
-def test_a_kernel_without_an_interface_for_the_tag_hears_nothing(network: Network) -> None:
+def test_a_kernel_without_an_interface_for_the_tag_drops_frames(network: Network) -> None:
     network.put_in(ONE, 100)
     network.configure(THREE, native=1, allowed=frozenset({100}), untagged=True)
-    there = network.fabric.packet(NODE, address(network, OTHER))
-    assert there.failure_reason == f"{THREE} receives the frames with the tag 100 and has no interface for them"
+    packet = network.fabric.packet(NODE, address(network, OTHER))
+    assert packet.failure_reason == f"{THREE} receives the frames with the tag 100 and has no interface for them"
 
 
-def test_an_interface_for_a_vlan_hears_tagged_frames_only(network: Network) -> None:
+def test_an_interface_for_a_vlan_gets_tagged_frames_only(network: Network) -> None:
     for nic in (ONE, THREE):
         network.configure(nic, native=1, allowed=frozenset({100}), untagged=True)
     assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached
     network.put_in(ONE, 100)
-    there = network.fabric.packet(NODE, address(network, OTHER), vlan=100)
-    assert there.failure_reason == f"{ONE} receives the frames without a tag and has no interface for them"
+    packet = network.fabric.packet(NODE, address(network, OTHER), vlan=100)
+    assert packet.failure_reason == f"{ONE} receives the frames without a tag and has no interface for them"
 
 
-def test_who_hears_a_frame_without_a_tag_answers_without(network: Network) -> None:
-    """A trunk with an interface for the VLAN, and an access port, which takes no tags."""
+def test_the_answer_to_an_untagged_frame_is_untagged(network: Network) -> None:
+    """A trunk with an interface for the VLAN, and an access port, which accepts no tags."""
     network.configure(ONE, native=1, allowed=frozenset({100}), untagged=True)
     network.configure(THREE, native=100, allowed=frozenset(), untagged=True)
     assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached

@@ -1,4 +1,4 @@
-"""Questions of the side channel: pairs, groups, and what ports do beside what they should."""
+"""Probes of the control API: pairs, groups, and ports that differ from the documents."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from machine.fabric.network import FOUR, LEFT, ONE, RIGHT, THREE, TWO, UNPLUGGED
 BLUE, GREEN = [ONE, THREE], [TWO, FOUR]
 
 
-def between(told: dict[str, Any], one: str, other: str) -> dict[str, Any]:
-    (found,) = [each for each in told["between"] if (each["from"], each["to"]) == (one, other)]
-    return dict(found)
+def between(result: dict[str, Any], one: str, target: str) -> dict[str, Any]:
+    (match,) = [pair for pair in result["between"] if (pair["from"], pair["to"]) == (one, target)]
+    return dict(match)
 
 
 def part(network: Network) -> None:
@@ -29,14 +29,14 @@ def part(network: Network) -> None:
         network.enforce(nic, (3000, 3099))
 
 
-def test_every_pair_is_told_with_its_reason(network: Network) -> None:
+def test_every_pair_has_its_reason(network: Network) -> None:
     part(network)
-    told = probe(network.machine, {"from": BLUE, "to": [*BLUE, *GREEN]})
-    assert told["counts"] == {"pairs": 6, "reached": 2}
-    assert (told["kind"], told["vlan"], told["vni"]) == ("ethernet", None, None)
-    reached = {(pair["from"], pair["to"]) for pair in told["pairs"] if pair["reached"]}
+    result = probe(network.machine, {"from": BLUE, "to": [*BLUE, *GREEN]})
+    assert result["counts"] == {"pairs": 6, "reached": 2}
+    assert (result["kind"], result["vlan"], result["vni"]) == ("ethernet", None, None)
+    reached = {(pair["from"], pair["to"]) for pair in result["pairs"] if pair["reached"]}
     assert reached == {(ONE, THREE), (THREE, ONE)}
-    stopped = next(pair for pair in told["pairs"] if pair["to"] == TWO)
+    stopped = next(pair for pair in result["pairs"] if pair["to"] == TWO)
     assert stopped["why"] == f"{network.port(TWO)} sends no frames of VLAN 100"
     assert stopped["carried"] == 100
 
@@ -53,8 +53,8 @@ def test_tags_and_vnis(network: Network) -> None:
 
 
 def test_nodes_stand_for_their_nics_and_nodesets_for_nodes(network: Network) -> None:
-    told = probe(network.machine, {"from": "x1000c0s0b0n[0-1]", "to": ["x1000c0s0b1n0", FOUR]})
-    assert {(pair["from"], pair["to"]) for pair in told["pairs"]} == {
+    result = probe(network.machine, {"from": "x1000c0s0b0n[0-1]", "to": ["x1000c0s0b1n0", FOUR]})
+    assert {(pair["from"], pair["to"]) for pair in result["pairs"]} == {
         (ONE, TWO),
         (ONE, FOUR),
         (THREE, TWO),
@@ -64,11 +64,11 @@ def test_nodes_stand_for_their_nics_and_nodesets_for_nodes(network: Network) -> 
 
 def test_pings_are_between_nodes_that_are_up(network: Network) -> None:
     nodes = "x1000c0s0b[0-1]n[0-1]"
-    told = probe(network.machine, {"from": nodes, "to": nodes, "kind": "ip"})
-    assert told["counts"] == {"pairs": 12, "reached": 2}
-    found = next(pair for pair in told["pairs"] if pair["reached"])
-    assert found["seconds"] > 0
-    assert found["address"] == "10.253.0.11"
+    result = probe(network.machine, {"from": nodes, "to": nodes, "kind": "ip"})
+    assert result["counts"] == {"pairs": 12, "reached": 2}
+    reached_pair = next(pair for pair in result["pairs"] if pair["reached"])
+    assert reached_pair["seconds"] > 0
+    assert reached_pair["address"] == "10.253.0.11"
     grouped = between(probe(network.machine, {"groups": {"all": nodes}, "kind": "ip"}), "all", "all")
     assert (grouped["pairs"], grouped["reached"]) == (12, 2)
     assert grouped["stopped"]["why"].endswith("is not up")
@@ -76,44 +76,44 @@ def test_pings_are_between_nodes_that_are_up(network: Network) -> None:
 
 def test_groups_tell_how_many_and_one_of_each(network: Network) -> None:
     part(network)
-    told = probe(network.machine, {"groups": {"blue": BLUE, "green": GREEN, "out": UNPLUGGED}})
-    assert told["groups"] == {"blue": {"nics": 2}, "green": {"nics": 2}, "out": {"nics": 1}}
-    assert len(told["between"]) == 9
-    own = between(told, "blue", "blue")
+    result = probe(network.machine, {"groups": {"blue": BLUE, "green": GREEN, "out": UNPLUGGED}})
+    assert result["groups"] == {"blue": {"nics": 2}, "green": {"nics": 2}, "out": {"nics": 1}}
+    assert len(result["between"]) == 9
+    own = between(result, "blue", "blue")
     assert (own["pairs"], own["reached"], own["stopped"]) == (2, 2, None)
     assert own["reaching"]["path"][1] == UPLINK
-    across = between(told, "blue", "green")
+    across = between(result, "blue", "green")
     assert (across["pairs"], across["reached"], across["reaching"]) == (4, 0, None)
     assert across["stopped"]["why"]
-    assert between(told, "out", "out")["pairs"] == 0
+    assert between(result, "out", "out")["pairs"] == 0
 
 
 def test_one_port_of_another_vlan_is_found_in_groups(network: Network) -> None:
     part(network)
     network.fault("port-drift", network.port(FOUR), facts={"allowed": "100,200"})
-    told = probe(network.machine, {"groups": {"blue": BLUE, "green": GREEN}})
-    across = between(told, "blue", "green")
+    result = probe(network.machine, {"groups": {"blue": BLUE, "green": GREEN}})
+    across = between(result, "blue", "green")
     assert (across["pairs"], across["reached"]) == (4, 2)
     assert (across["reaching"]["to"], across["reaching"]["leaves"]) == (FOUR, "tagged")
-    assert between(told, "green", "blue")["reached"] == 0
+    assert between(result, "green", "blue")["reached"] == 0
     tagged = probe(network.machine, {"groups": {"blue": BLUE, "green": GREEN}, "vlan": 100})
     assert between(tagged, "green", "blue")["reached"] == 2
 
 
 @pytest.mark.parametrize("change", [{"online": False}, {"allowed": frozenset({7})}])
 def test_groups_see_that_the_network_is_in_two(network: Network, change: dict[str, Any]) -> None:
-    """Ports that do the same, on switches between which there is no way."""
+    """Equal ports on switches that have no path between them."""
     network.fabric.configure(UPLINK, "test", **change)
-    told = probe(network.machine, {"groups": {"one": BLUE, "other": GREEN}})
-    across = between(told, "one", "other")
+    result = probe(network.machine, {"groups": {"one": BLUE, "other": GREEN}})
+    across = between(result, "one", "other")
     assert (across["pairs"], across["reached"]) == (4, 2)
     assert across["stopped"]["why"].startswith((LEFT, RIGHT))
-    assert between(told, "one", "one")["reached"] == 0
+    assert between(result, "one", "one")["reached"] == 0
 
 
 def test_ten_thousand_nodes_are_asked_in_a_moment(open_network: Open) -> None:
     network = open_network("alps")
-    nodes = [found.xname for found in network.machine.parts("Node")]
+    nodes = [part.xname for part in network.machine.parts("Node")]
     assert len(nodes) > 10_000
     tenants: dict[str, list[str]] = {f"t{number}": nodes[number::20] for number in range(20)}
     for number, members in enumerate(tenants.values()):
@@ -122,22 +122,22 @@ def test_ten_thousand_nodes_are_asked_in_a_moment(open_network: Open) -> None:
                 if nic.network == "HSN":
                     network.put_in(nic.xname, 100 + number)
     began = time.process_time()
-    told = probe(network.machine, {"groups": tenants})
+    result = probe(network.machine, {"groups": tenants})
     assert time.process_time() - began < 10
     nics = len(network.nics)
-    assert sum(each["pairs"] for each in told["between"]) == nics * (nics - 1)
-    for each in told["between"]:
-        assert each["reached"] == (each["pairs"] if each["from"] == each["to"] else 0)
+    assert sum(pair["pairs"] for pair in result["between"]) == nics * (nics - 1)
+    for pair in result["between"]:
+        assert pair["reached"] == (pair["pairs"] if pair["from"] == pair["to"] else 0)
     spy = network.machine.nics(tenants["t3"][7])[-1].xname
     network.configure(spy, allowed=None)
-    again = probe(network.machine, {"groups": {"t3": tenants["t3"], "t5": tenants["t5"]}, "vlan": 105})
-    leak = between(again, "t3", "t5")
-    assert leak["reached"] == again["groups"]["t5"]["nics"]
+    second_result = probe(network.machine, {"groups": {"t3": tenants["t3"], "t5": tenants["t5"]}, "vlan": 105})
+    leak = between(second_result, "t3", "t5")
+    assert leak["reached"] == second_result["groups"]["t5"]["nics"]
     assert leak["reaching"]["from"] == spy
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "probe_request",
     [
         {},
         {"from": ONE},
@@ -165,9 +165,9 @@ def test_ten_thousand_nodes_are_asked_in_a_moment(open_network: Open) -> None:
         {"groups": {str(number): ONE for number in range(257)}},
     ],
 )
-def test_nonsense_is_refused(network: Network, asked: dict[str, Any]) -> None:
+def test_nonsense_is_refused(network: Network, probe_request: dict[str, Any]) -> None:
     with pytest.raises(EmulatorError) as refused:
-        probe(network.machine, asked)
+        probe(network.machine, probe_request)
     assert refused.value.status in (400, 404)
 
 
@@ -177,11 +177,11 @@ def test_too_many_pairs_are_not_listed(open_network: Open) -> None:
         probe(network.machine, {"from": network.nics, "to": network.nics})
 
 
-def test_ports_are_told_and_unknown_ones_are_not(network: Network) -> None:
-    (told,) = describe_ports(network.machine, [network.port(ONE)], differs=False)
-    assert (told["planned"], told["cable"], told["power"]) == (ONE, ONE, "on")
-    assert told["effective"]["native"] == 1
-    assert network.machine.describe(network.port(ONE)) == told
+def test_known_ports_are_described_and_unknown_ones_are_not(network: Network) -> None:
+    (description,) = describe_ports(network.machine, [network.port(ONE)], differs=False)
+    assert (description["planned"], description["cable"], description["power"]) == (ONE, ONE, "on")
+    assert description["effective"]["native"] == 1
+    assert network.machine.describe(network.port(ONE)) == description
     assert len(describe_ports(network.machine, [], differs=False)) == 10
     spare = f"{LEFT}j20p1"
     (free,) = describe_ports(network.machine, [spare], differs=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csm_emulator.site import Site
-from services.bos.bos_client import Beside, Bos
+from services.bos.bos_client import Bos, StubbedServices
 
 
 @pytest.fixture
@@ -19,5 +19,5 @@ def shared_bos(shared_tiny: Site) -> Bos:
 
 
 @pytest.fixture
-def beside(bos: Bos) -> Beside:
-    return Beside(bos.site)
+def stubs(bos: Bos) -> StubbedServices:
+    return StubbedServices(bos.site)

@@ -6,7 +6,7 @@ import pytest
 
 from csm_emulator.state.clock import rfc3339
 from service_client import MOMENT
-from services.bos.bos_client import BLUE, DOWN, LOOK, OTHER, UP, UP_TOO, Beside, Body, Bos
+from services.bos.bos_client import BLUE, DOWN, LOOK, OTHER, UP, UP_TOO, Body, Bos, StubbedServices
 
 NOW = rfc3339(MOMENT, 0)[:-1]
 ARTEFACTS = {"kernel": "s3://boot-images/a/kernel", "kernel_parameters": "quiet", "initrd": "s3://boot-images/a/initrd"}
@@ -63,7 +63,7 @@ def test_enabled_false_alone_filters_nothing(bos: Bos) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("enabled=maybe", "Wrong type, expected 'boolean' for query parameter 'enabled'"),
         ("page_size=many", "Wrong type, expected 'integer' for query parameter 'page_size'"),
@@ -73,9 +73,9 @@ def test_enabled_false_alone_filters_nothing(bos: Bos) -> None:
         (f"ids={'x' * 128}", f"'{'x' * 128}' is too long"),
     ],
 )
-def test_parameters_that_are_not_right(bos: Bos, query: str, told: str) -> None:
-    status, detail = bos.refused("GET", f"/components?{query}")
-    assert (status, detail[: len(told)]) == (400, told)
+def test_parameters_that_are_not_right(bos: Bos, query: str, message: str) -> None:
+    status, detail = bos.refusal("GET", f"/components?{query}")
+    assert (status, detail[: len(message)]) == (400, message)
 
 
 def test_one_that_is_not_there(bos: Bos) -> None:
@@ -92,8 +92,8 @@ def test_one_that_is_not_there(bos: Bos) -> None:
 
 def test_what_is_put_is_read_back(bos: Bos) -> None:
     put: Body = {"desired_state": {"boot_artifacts": ARTEFACTS, "configuration": "c"}, "retry_policy": 7}
-    told = bos.done("PUT", "/components/anything", {"id": "ignored", **put})
-    assert told == {
+    component = bos.do("PUT", "/components/anything", {"id": "ignored", **put})
+    assert component == {
         "id": "anything",
         "desired_state": {**put["desired_state"], "last_updated": NOW},
         "retry_policy": 7,
@@ -101,21 +101,21 @@ def test_what_is_put_is_read_back(bos: Bos) -> None:
         "event_stats": UNTRIED,
     }
     assert bos.component_of("anything") == {
-        **told,
+        **component,
         "status": {"phase": "", "status": "stable", "status_override": ""},
     }
-    bos.done("DELETE", "/components/anything")
+    bos.do("DELETE", "/components/anything")
     assert bos.ask("GET", "/components/anything").status == 404
 
 
 def test_a_put_of_many_replaces_each(bos: Bos) -> None:
-    told = bos.done("PUT", "/components", [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}])
-    assert told == [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}]
+    components = bos.do("PUT", "/components", [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}])
+    assert components == [{"id": UP, "enabled": False}, {"id": "new", "error": "e"}]
     assert "desired_state" not in bos.component_of(UP)
 
 
 def test_a_deleted_node_is_found_again_by_discovery(bos: Bos) -> None:
-    bos.done("DELETE", f"/components/{UP}")
+    bos.do("DELETE", f"/components/{UP}")
     assert bos.ask("GET", f"/components/{UP}").status == 404
     bos.step(299)
     assert bos.ask("GET", f"/components/{UP}").status == 404
@@ -123,43 +123,43 @@ def test_a_deleted_node_is_found_again_by_discovery(bos: Bos) -> None:
     assert bos.component_of(UP)["last_action"]["action"] == "newly_discovered"
 
 
-def test_discovery_asks_hsm_once_in_its_interval(bos: Bos, beside: Beside) -> None:
+def test_discovery_asks_hsm_once_in_its_interval(bos: Bos, stubs: StubbedServices) -> None:
     for _ in range(3):
         bos.get("/components")
-    assert beside.asked("smd") == []
+    assert stubs.requests("smd") == []
     bos.step(400)
     for _ in range(3):
         bos.get("/components")
-    assert len(beside.asked("smd", "GET", "/hsm/v2/State/Components")) == 1
+    assert len(stubs.requests("smd", "GET", "/hsm/v2/State/Components")) == 1
 
 
 def test_a_patch_merges_states_and_artefacts(bos: Bos) -> None:
     bos.patch(UP, desired_state={"boot_artifacts": ARTEFACTS, "configuration": "c"})
-    told = bos.patch(UP, desired_state={"boot_artifacts": {"kernel": "k"}})
-    assert told["desired_state"]["boot_artifacts"] == {**ARTEFACTS, "kernel": "k"}
-    assert told["desired_state"]["configuration"] == "c"
+    component = bos.patch(UP, desired_state={"boot_artifacts": {"kernel": "k"}})
+    assert component["desired_state"]["boot_artifacts"] == {**ARTEFACTS, "kernel": "k"}
+    assert component["desired_state"]["configuration"] == "c"
 
 
-def test_whoever_is_enabled_is_on_hold_until_somebody_looked(bos: Bos) -> None:
+def test_an_enabled_component_is_on_hold_until_the_first_round(bos: Bos) -> None:
     assert bos.patch(UP, enabled=True)["status"]["status_override"] == "on_hold"
-    assert bos.word(UP) == "on_hold"
+    assert bos.status_of(UP) == "on_hold"
     bos.step(LOOK)
-    assert bos.word(UP) != "on_hold"
+    assert bos.status_of(UP) != "on_hold"
 
 
-def test_a_new_wish_ends_the_session_and_the_counts(bos: Bos) -> None:
+def test_a_new_desired_state_resets_session_and_counts(bos: Bos) -> None:
     bos.patch(UP, session="s", event_stats=TRIED)
     assert bos.component_of(UP)["event_stats"] == TRIED
-    told = bos.patch(UP, desired_state={"configuration": "c"})
-    assert (told["session"], told["event_stats"]) == ("", UNTRIED)
-    told = bos.patch(UP, session="s", event_stats=TRIED, desired_state={"bss_token": "t"})
-    assert (told["session"], told["event_stats"]) == ("s", TRIED)
+    component = bos.patch(UP, desired_state={"configuration": "c"})
+    assert (component["session"], component["event_stats"]) == ("", UNTRIED)
+    component = bos.patch(UP, session="s", event_stats=TRIED, desired_state={"bss_token": "t"})
+    assert (component["session"], component["event_stats"]) == ("s", TRIED)
 
 
 def test_times_are_of_the_last_change(bos: Bos) -> None:
     bos.step(100)
     later = rfc3339(MOMENT + 100, 0)[:-1]
-    told = bos.patch(
+    component = bos.patch(
         UP,
         actual_state={"boot_artifacts": ARTEFACTS},
         desired_state={"configuration": "c"},
@@ -167,10 +167,10 @@ def test_times_are_of_the_last_change(bos: Bos) -> None:
         last_action={"failed": True},
     )
     assert {
-        told[name]["last_updated"] for name in ("actual_state", "desired_state", "staged_state", "last_action")
+        component[name]["last_updated"] for name in ("actual_state", "desired_state", "staged_state", "last_action")
     } == {later}
-    told = bos.patch(UP_TOO, actual_state={"bss_token": "unknown"}, desired_state={"bss_token": "unknown"})
-    assert (told["actual_state"]["last_updated"], told["desired_state"]["last_updated"]) == (NOW, NOW)
+    component = bos.patch(UP_TOO, actual_state={"bss_token": "unknown"}, desired_state={"bss_token": "unknown"})
+    assert (component["actual_state"]["last_updated"], component["desired_state"]["last_updated"]) == (NOW, NOW)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +188,9 @@ def test_times_are_of_the_last_change(bos: Bos) -> None:
 )
 def test_the_status_in_one_word(bos: Bos, phase: str, action: str, failed: bool, word: str) -> None:
     bos.patch(UP, status={"phase": phase}, last_action={"action": action, "failed": failed})
-    assert bos.word(UP) == word
+    assert bos.status_of(UP) == word
     bos.patch(UP, status={"status_override": "failed"})
-    assert bos.word(UP) == "failed"
+    assert bos.status_of(UP) == "failed"
 
 
 def test_a_node_may_not_report_while_bos_changes_it(bos: Bos) -> None:
@@ -201,35 +201,35 @@ def test_a_node_may_not_report_while_bos_changes_it(bos: Bos) -> None:
         "BOS is currently changing the state of the node, and the actual state can not be accurately recorded"
     )
     bos.patch(UP, last_action={"action": "powering_on"})
-    told = bos.patch(UP, actual_state={"bss_token": "t"})
-    assert told["actual_state"] == {**told["actual_state"], "bss_token": "t"}
+    component = bos.patch(UP, actual_state={"bss_token": "t"})
+    assert component["actual_state"] == {**component["actual_state"], "bss_token": "t"}
 
 
 def test_a_report_to_less_than_a_component(bos: Bos) -> None:
-    bos.done("PUT", "/components/bare", {"enabled": True})
+    bos.do("PUT", "/components/bare", {"enabled": True})
     assert bos.ask("PATCH", "/components/bare", {"actual_state": {"bss_token": "t"}}).status == 500
 
 
 def test_many_are_patched_each_with_its_own(bos: Bos) -> None:
-    told = bos.done("PATCH", "/components", [{"id": UP, "error": "a"}, {"id": DOWN, "error": "b"}])
-    assert [(each["id"], each["error"]) for each in told] == [(UP, "a"), (DOWN, "b")]
+    components = bos.do("PATCH", "/components", [{"id": UP, "error": "a"}, {"id": DOWN, "error": "b"}])
+    assert [(component["id"], component["error"]) for component in components] == [(UP, "a"), (DOWN, "b")]
     assert bos.component_of(DOWN)["error"] == "b"
 
 
 def test_one_unknown_name_and_nothing_is_patched(bos: Bos) -> None:
-    body = [{"id": UP, "error": "a"}, {"id": "nobody", "error": "b"}]
-    assert bos.refused("PATCH", "/components", body) == (404, "Component 'nobody' does not exist")
+    body = [{"id": UP, "error": "a"}, {"id": "missing", "error": "b"}]
+    assert bos.refusal("PATCH", "/components", body) == (404, "Component 'missing' does not exist")
     assert bos.component_of(UP)["error"] == ""
-    told = bos.done("PATCH", "/components?skip_bad_ids=true", body)
-    assert [each["id"] for each in told] == [UP]
+    components = bos.do("PATCH", "/components?skip_bad_ids=true", body)
+    assert [component["id"] for component in components] == [UP]
 
 
 def test_many_are_patched_alike(bos: Bos) -> None:
     by_ids = {"patch": {"error": "e"}, "filters": {"ids": ",".join(BLUE), "session": None}}
-    assert [each["id"] for each in bos.done("PATCH", "/components", by_ids)] == list(BLUE)
-    bos.done("PATCH", "/components", {"patch": {"session": "s"}, "filters": {"ids": f"{UP},{OTHER}"}})
+    assert [component["id"] for component in bos.do("PATCH", "/components", by_ids)] == list(BLUE)
+    bos.do("PATCH", "/components", {"patch": {"session": "s"}, "filters": {"ids": f"{UP},{OTHER}"}})
     by_session = {"patch": {"error": "f"}, "filters": {"session": "s"}}
-    assert [each["id"] for each in bos.done("PATCH", "/components", by_session)] == [UP, OTHER]
+    assert [component["id"] for component in bos.do("PATCH", "/components", by_session)] == [UP, OTHER]
     assert bos.component_of(UP)["error"] == bos.component_of(OTHER)["error"] == "f"
     assert bos.component_of(UP_TOO)["error"] == "e"
 
@@ -238,13 +238,13 @@ def test_many_are_patched_alike(bos: Bos) -> None:
     "filters", [{}, {"ids": ""}, {"ids": UP, "session": "s"}, {"ids": None, "session": None}, {"other": "x"}]
 )
 def test_a_filter_is_one_of_two(bos: Bos, filters: dict[str, str]) -> None:
-    status, detail = bos.refused("PATCH", "/components", {"patch": {"error": "e"}, "filters": filters})
+    status, detail = bos.refusal("PATCH", "/components", {"patch": {"error": "e"}, "filters": filters})
     assert status == 400
     assert detail.endswith("is not valid under any of the given schemas")
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ({}, "{} should be non-empty"),
         ({"enabled": "yes"}, "'yes' is not of type 'boolean' - 'enabled'"),
@@ -255,7 +255,7 @@ def test_a_filter_is_one_of_two(bos: Bos, filters: dict[str, str]) -> None:
         ([], "[] is not of type 'object'"),
     ],
 )
-def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, told: str) -> None:
+def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, message: str) -> None:
     for method in ("PUT", "PATCH"):
-        status, detail = shared_bos.refused(method, f"/components/{UP}", body)
-        assert (status, detail[: len(told)]) == (400, told)
+        status, detail = shared_bos.refusal(method, f"/components/{UP}", body)
+        assert (status, detail[: len(message)]) == (400, message)

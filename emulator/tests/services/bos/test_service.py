@@ -1,4 +1,4 @@
-"""Options, versions, health, and what every Flask service answers to nonsense."""
+"""Options, versions, health, and the answers of every Flask service to invalid requests."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ WRITING = [
 
 
 def test_options(bos: Bos) -> None:
-    before = bos.get("/options")
-    assert (before["polling_frequency"], before["component_actual_state_ttl"]) == (15, "4h")
-    assert len(before) == 20
-    told = bos.done("PATCH", "/options", {"max_boot_wait_time": 60, "strange": "x"})
-    assert told == {**before, "max_boot_wait_time": 60, "strange": "x"}
-    assert bos.get("/options") == {**before, "max_boot_wait_time": 60}
+    options_before = bos.get("/options")
+    assert (options_before["polling_frequency"], options_before["component_actual_state_ttl"]) == (15, "4h")
+    assert len(options_before) == 20
+    options = bos.do("PATCH", "/options", {"max_boot_wait_time": 60, "strange": "x"})
+    assert options == {**options_before, "max_boot_wait_time": 60, "strange": "x"}
+    assert bos.get("/options") == {**options_before, "max_boot_wait_time": 60}
     assert Bos(reopen(bos.site)).get("/options")["max_boot_wait_time"] == 60
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ({"polling_frequency": -1}, "-1 is less than the minimum of 0 - 'polling_frequency'"),
         ({"hsm_read_timeout": 9}, "9 is less than the minimum of 10 - 'hsm_read_timeout'"),
@@ -46,9 +46,9 @@ def test_options(bos: Bos) -> None:
         ({}, "{} should be non-empty"),
     ],
 )
-def test_options_that_are_not_right(bos: Bos, body: Any, told: str) -> None:
-    status, detail = bos.refused("PATCH", "/options", body)
-    assert (status, detail[: len(told)]) == (400, told)
+def test_options_that_are_not_right(bos: Bos, body: Any, message: str) -> None:
+    status, detail = bos.refusal("PATCH", "/options", body)
+    assert (status, detail[: len(message)]) == (400, message)
 
 
 def test_how_often_operators_look_is_an_option(bos: Bos) -> None:
@@ -78,14 +78,14 @@ def test_versions_and_health(bos: Bos) -> None:
     root = Service(bos.site, "bos", "")
     (version,) = root.get("/")
     assert version["links"] == [{"rel": "self", "href": "/"}]
-    told = root.get("/v2")
-    assert (told["major"], [link["rel"] for link in told["links"]]) == ("2", ["self", "versions"])
-    assert root.get("/v2/version") == told
+    versions = root.get("/v2")
+    assert (versions["major"], [link["rel"] for link in versions["links"]]) == ("2", ["self", "versions"])
+    assert root.get("/v2/version") == versions
     assert root.get("/v2/healthz") == {"apiStatus": "ok", "dbStatus": "ok"}
 
 
 FITTING = {"/components": b"[]", "/options": GARBAGE[-1]}
-"""A list of nothing is a list of components, and options may be called anything."""
+"""An empty list is a list of components, and options may have any name."""
 
 
 @pytest.mark.parametrize(("method", "path"), WRITING)
@@ -110,19 +110,19 @@ def test_bodies_have_to_say_that_they_are_json(shared_bos: Bos, method: str, pat
 
 def test_paths_and_methods_that_are_not_there(bos: Bos) -> None:
     for path in ("/nothing", "/components/", "/sessions/a/b", "/sessions/s/status/x"):
-        assert bos.refused("GET", path)[0] == 404
+        assert bos.refusal("GET", path)[0] == 404
     reply = bos.ask("POST", "/components", {})
     assert (reply.status, reply.json()["title"]) == (405, "Method Not Allowed")
     assert dict(reply.headers)["Allow"] == "GET, HEAD, OPTIONS, PATCH, PUT"
 
 
 def test_names_in_any_writing(bos: Bos) -> None:
-    """What JSON can say is said back."""
+    """Every JSON value comes back unchanged."""
     name = "k\u00f6ln \u2603"
-    assert bos.done("PUT", "/components/k%C3%B6ln%20%E2%98%83", {"error": "\ud800 \U0001f600"})["id"] == name
-    other = Bos(reopen(bos.site))
-    assert other.component_of("k%C3%B6ln%20%E2%98%83")["error"] == "\ud800 \U0001f600"
-    text = other.ask("GET", "/components/k%C3%B6ln%20%E2%98%83").body
+    assert bos.do("PUT", "/components/k%C3%B6ln%20%E2%98%83", {"error": "\ud800 \U0001f600"})["id"] == name
+    reopened_bos = Bos(reopen(bos.site))
+    assert reopened_bos.component_of("k%C3%B6ln%20%E2%98%83")["error"] == "\ud800 \U0001f600"
+    text = reopened_bos.ask("GET", "/components/k%C3%B6ln%20%E2%98%83").body
     assert b"\\ud800" in text
     assert json.loads(text)["id"] == name
 

@@ -1,4 +1,4 @@
-"""The session-setup operator: which nodes, and what is wanted of them."""
+"""The session-setup operator: the nodes of a session, and their desired state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from csm_emulator.clients.s3 import S3Client
 from csm_emulator.seed_data.secrets import s3_keys
-from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, OTHER, UP, UP_TOO, Beside, Bos, tapms
+from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, OTHER, UP, UP_TOO, Bos, StubbedServices, tapms
 
 GREEN = ("x1000c0s1b0n0", OTHER)
 COMPUTE = (*BLUE, *GREEN, "x1000c0s1b1n0", "x1000c0s1b1n1")
@@ -21,8 +21,8 @@ def set_up(bos: Bos, operation: str = "shutdown", **fields: Any) -> str:
     return name
 
 
-def chosen(bos: Bos, **fields: Any) -> set[str]:
-    return set(bos.chosen(set_up(bos, **fields)))
+def selected_nodes(bos: Bos, **fields: Any) -> set[str]:
+    return set(bos.nodes_of(set_up(bos, **fields)))
 
 
 def error(bos: Bos, name: str) -> Any:
@@ -34,13 +34,13 @@ def error(bos: Bos, name: str) -> Any:
 
 def test_nodes_by_list_group_and_role(bos: Bos) -> None:
     bos.template(node_list=[UP])
-    assert chosen(bos) == {UP}
-    bos.template(node_groups=["green", "nobody"], node_list=[UP])
-    assert chosen(bos) == {UP, *GREEN}
+    assert selected_nodes(bos) == {UP}
+    bos.template(node_groups=["green", "missing"], node_list=[UP])
+    assert selected_nodes(bos) == {UP, *GREEN}
     bos.template(node_roles_groups=["Compute", "Nothing"])
-    assert chosen(bos) == set(COMPUTE)
+    assert selected_nodes(bos) == set(COMPUTE)
     bos.template(node_roles_groups=["Management_Master"])
-    assert chosen(bos) == {"x3000c0s1b0n0"}
+    assert selected_nodes(bos) == {"x3000c0s1b0n0"}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_nodes_by_list_group_and_role(bos: Bos) -> None:
 def test_limits(bos: Bos, limit: str, nodes: set[str]) -> None:
     bos.template(node_roles_groups=["Compute"])
     name = set_up(bos, limit=limit)
-    assert set(bos.chosen(name)) == nodes
+    assert set(bos.nodes_of(name)) == nodes
     if not nodes:
         assert error(bos, name) == NOTHING
 
@@ -76,35 +76,38 @@ def test_a_limit_with_nothing_between_commas(bos: Bos) -> None:
 def test_locked_nodes_are_left_out(bos: Bos) -> None:
     bos.hsm("POST", "/locks/lock", {"ComponentIDs": [UP]})
     bos.template()
-    assert chosen(bos) == {UP_TOO, DOWN, DOWN_TOO}
+    assert selected_nodes(bos) == {UP_TOO, DOWN, DOWN_TOO}
 
 
 def test_disabled_nodes_are_left_out_unless_wanted(bos: Bos) -> None:
     bos.hsm("PATCH", f"/State/Components/{UP}/Enabled", {"Enabled": False})
     bos.template()
-    assert chosen(bos) == {UP_TOO, DOWN, DOWN_TOO}
-    assert chosen(bos, include_disabled=True) == set(BLUE)
+    assert selected_nodes(bos) == {UP_TOO, DOWN, DOWN_TOO}
+    assert selected_nodes(bos, include_disabled=True) == set(BLUE)
 
 
 def test_architecture(bos: Bos) -> None:
     bos.hsm("PATCH", "/State/Components/BulkArch", {"ComponentIDs": [UP], "Arch": "ARM"})
     bos.hsm("PATCH", "/State/Components/BulkArch", {"ComponentIDs": [DOWN], "Arch": "UNKNOWN"})
-    found = {each["ID"]: each["Arch"] for each in bos.hsm("GET", "/State/Components?type=Node").json()["Components"]}
+    architectures = {
+        component["ID"]: component["Arch"]
+        for component in bos.hsm("GET", "/State/Components?type=Node").json()["Components"]
+    }
     bos.template()
-    assert chosen(bos) == {node for node in BLUE if found[node] in ("X86", "UNKNOWN")}
+    assert selected_nodes(bos) == {node for node in BLUE if architectures[node] in ("X86", "UNKNOWN")}
     bos.template(arch="Other")
     assert error(bos, set_up(bos)) == NOTHING
 
 
-def test_what_a_boot_wants(bos: Bos) -> None:
+def test_the_desired_state_of_a_boot(bos: Bos) -> None:
     bos.template(
         cfs="common", kernel_parameters="quiet", rootfs_provider="sbps", rootfs_provider_passthrough="sbps:v1:x"
     )
     name = set_up(bos, "boot", limit=DOWN)
     component, image = bos.component_of(DOWN), bos.image()["id"]
-    wanted = component["desired_state"]
+    desired = component["desired_state"]
     base = f"s3://boot-images/{image}"
-    assert (wanted["boot_artifacts"]["kernel"], wanted["boot_artifacts"]["initrd"]) == (
+    assert (desired["boot_artifacts"]["kernel"], desired["boot_artifacts"]["initrd"]) == (
         f"{base}/kernel",
         f"{base}/initrd",
     )
@@ -113,11 +116,11 @@ def test_what_a_boot_wants(bos: Bos) -> None:
     assert parameters is not None
     assert head is not None
     etag = head["etag"]
-    assert wanted["boot_artifacts"]["kernel_parameters"] == (
+    assert desired["boot_artifacts"]["kernel_parameters"] == (
         f"{' '.join(parameters.decode().split())} quiet root=sbps-s3:{base}/rootfs:{etag}:sbps:v1:x"
         f" nmd_data=url={base}/rootfs,etag={etag} bos_update_frequency=4h"
     )
-    assert wanted["configuration"] == "common"
+    assert desired["configuration"] == "common"
     assert (component["session"], component["enabled"]) == (name, True)
     assert component["last_action"]["action"] == "session_setup"
     assert bos.state(name) == "running"
@@ -126,25 +129,25 @@ def test_what_a_boot_wants(bos: Bos) -> None:
 def test_the_configuration_of_a_boot_set_goes_first_and_may_be_off(bos: Bos) -> None:
     bos.template(cfs="common")
     body = {"boot_sets": {"nodes": bos.boot_set(cfs={"configuration": "own"})}}
-    bos.done("PATCH", "/sessiontemplates/t", body)
+    bos.do("PATCH", "/sessiontemplates/t", body)
     set_up(bos, "boot", limit=UP)
     assert bos.component_of(UP)["desired_state"]["configuration"] == "own"
-    bos.done("PATCH", "/sessiontemplates/t", {"enable_cfs": False})
+    bos.do("PATCH", "/sessiontemplates/t", {"enable_cfs": False})
     set_up(bos, "boot", limit=UP_TOO)
     assert bos.component_of(UP_TOO)["desired_state"]["configuration"] == ""
 
 
 def test_a_root_that_bos_does_not_provide(bos: Bos) -> None:
     bos.template(rootfs_provider="cpss3")
-    told = error(bos, set_up(bos, "boot"))
+    message = error(bos, set_up(bos, "boot"))
     start = "bos.operators.utils.rootfs.factory.ProviderNotImplemented: Unsupported rootfs_provider ('cpss3') specified"
-    assert told.startswith(start)
+    assert message.startswith(start)
     bos.template(rootfs_provider_passthrough="/dev/sda")
     set_up(bos, "boot", limit=UP)
     assert " root=::/dev/sda " in bos.component_of(UP)["desired_state"]["boot_artifacts"]["kernel_parameters"]
 
 
-def test_a_shutdown_wants_nothing_and_a_reboot_forgets(bos: Bos) -> None:
+def test_a_shutdown_desires_nothing_and_a_reboot_clears_the_actual_state(bos: Bos) -> None:
     ran = {"kernel": "k", "kernel_parameters": "p", "initrd": "i"}
     for node in (UP, UP_TOO):
         bos.patch(node, actual_state={"boot_artifacts": ran}, desired_state={"boot_artifacts": ran})
@@ -156,9 +159,9 @@ def test_a_shutdown_wants_nothing_and_a_reboot_forgets(bos: Bos) -> None:
     assert not any(bos.component_of(UP_TOO)["actual_state"]["boot_artifacts"].values())
 
 
-def test_hsm_that_is_away_ends_the_session(bos: Bos, beside: Beside) -> None:
+def test_hsm_that_is_away_ends_the_session(bos: Bos, stubs: StubbedServices) -> None:
     bos.template()
-    beside.away("smd")
+    stubs.take_down("smd")
     assert error(bos, set_up(bos)) == (
         "bos.common.clients.hsm.exceptions.HWStateManagerException: Non-2XX response (503) to GET "
         "http://cray-smd/hsm/v2/groups; Service Unavailable no healthy upstream\n"
@@ -173,44 +176,44 @@ def test_a_template_or_an_image_that_went(bos: Bos) -> None:
     assert bos.state(first) == "running"
     assert "Unable to read manifest file" in error(bos, second)
     third = bos.session("shutdown")
-    bos.done("DELETE", "/sessiontemplates/t")
+    bos.do("DELETE", "/sessiontemplates/t")
     bos.step(LOOK)
     assert "Non-2XX response (404) to GET http://cray-bos/v2/sessiontemplates/t" in error(bos, third)
 
 
 def test_nodes_that_bos_does_not_have_are_skipped(bos: Bos) -> None:
     bos.template(node_list=[UP, DOWN])
-    bos.done("DELETE", f"/components/{UP}")
-    assert chosen(bos) == {DOWN}
-    bos.done("DELETE", f"/components/{DOWN}")
+    bos.do("DELETE", f"/components/{UP}")
+    assert selected_nodes(bos) == {DOWN}
+    bos.do("DELETE", f"/components/{DOWN}")
     assert error(bos, set_up(bos)) == "All nodes found to act upon do not exist as BOS components"
 
 
 def test_an_unknown_member_holds_up_every_session(bos: Bos) -> None:
-    """As before CSM 1.7."""
+    """The behaviour before CSM 1.7."""
     fault = bos.break_("bos-unknown-member", UP)
     assert bos.ask("GET", f"/components/{UP}").status == 404
-    assert UP not in [each["id"] for each in bos.get("/components")]
-    assert bos.refused("PATCH", "/components", [{"id": UP, "error": "e"}])[0] == 404
+    assert UP not in [component["id"] for component in bos.get("/components")]
+    assert bos.refusal("PATCH", "/components", [{"id": UP, "error": "e"}])[0] == 404
     bos.template()
     stuck = bos.session("shutdown")
     bos.step(20 * LOOK)
     assert bos.state(stuck) == "pending"
-    told = [entry for entry in bos.site.log.after(0, 10_000) if entry["what"] == "bos-session-pending"]
-    assert [(entry["target"], entry["cause"]) for entry in told] == [(stuck, f"Component '{UP}' does not exist")]
-    assert not any(each["enabled"] for each in bos.get("/components"))
-    others = [bos.session("shutdown", limit=DOWN, name=f"other{number}") for number in range(8)]
+    entries = [entry for entry in bos.site.log.after(0, 10_000) if entry["what"] == "bos-session-pending"]
+    assert [(entry["target"], entry["cause"]) for entry in entries] == [(stuck, f"Component '{UP}' does not exist")]
+    assert not any(component["enabled"] for component in bos.get("/components"))
+    more_sessions = [bos.session("shutdown", limit=DOWN, name=f"other{number}") for number in range(8)]
     bos.step(2 * LOOK)
-    assert any(bos.state(other) == "pending" for other in others)
+    assert any(bos.state(session) == "pending" for session in more_sessions)
     bos.site.clear_fault(fault)
     bos.step(LOOK)
     assert bos.state(stuck) == "running"
-    assert all(bos.state(other) != "pending" for other in others)
-    assert set(bos.chosen(stuck)) == set(BLUE)
+    assert all(bos.state(session) != "pending" for session in more_sessions)
+    assert set(bos.nodes_of(stuck)) == set(BLUE)
 
 
-def test_a_tenant_has_its_own_nodes_only(bos: Bos, beside: Beside) -> None:
-    beside.answer("tapms", tapms(blue=(UP, DOWN)))
+def test_a_tenant_has_its_own_nodes_only(bos: Bos, stubs: StubbedServices) -> None:
+    stubs.answer("tapms", tapms(blue=(UP, DOWN)))
     bos.template(tenant="blue", node_groups=["green"])
     name = bos.session("shutdown", tenant="blue")
     bos.template(name="u", tenant="blue")
@@ -225,10 +228,10 @@ def test_a_tenant_has_its_own_nodes_only(bos: Bos, beside: Beside) -> None:
     )
 
 
-def test_a_tenant_that_went(bos: Bos, beside: Beside) -> None:
-    beside.answer("tapms", tapms(blue=(UP,)))
+def test_a_tenant_that_went(bos: Bos, stubs: StubbedServices) -> None:
+    stubs.answer("tapms", tapms(blue=(UP,)))
     bos.template(tenant="blue")
     name = bos.session("shutdown", tenant="blue")
-    beside.answer("tapms", tapms())
+    stubs.answer("tapms", tapms())
     bos.step(LOOK)
     assert bos.session_of(name, "blue")["status"]["error"] == "Data not found for tenant blue"

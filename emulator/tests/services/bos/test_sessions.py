@@ -1,4 +1,4 @@
-"""``/sessions``: making them, finding them, and what they have come to."""
+"""``/sessions``: creation, filters and status."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def ids(bos: Bos, query: str = "") -> set[str]:
 
 def test_a_session_as_it_begins(bos: Bos) -> None:
     bos.template()
-    told = bos.done("POST", "/sessions", {"name": "one", "template_name": "t", "operation": "boot", "limit": None})
-    assert told == {
+    session = bos.do("POST", "/sessions", {"name": "one", "template_name": "t", "operation": "boot", "limit": None})
+    assert session == {
         "name": "one",
         "tenant": None,
         "operation": "boot",
@@ -29,7 +29,7 @@ def test_a_session_as_it_begins(bos: Bos) -> None:
         "components": "",
         "status": {"status": "pending", "start_time": NOW, "end_time": None, "error": None},
     }
-    assert bos.session_of("one") == told
+    assert bos.session_of("one") == session
 
 
 def test_names_are_made_up_and_never_twice(bos: Bos) -> None:
@@ -37,8 +37,8 @@ def test_names_are_made_up_and_never_twice(bos: Bos) -> None:
     first, second = bos.session(), bos.session()
     assert first != second
     assert len(first) == 36
-    other = Bos(reopen(bos.site))
-    assert other.session() not in (first, second)
+    reopened_bos = Bos(reopen(bos.site))
+    assert reopened_bos.session() not in (first, second)
 
 
 def test_two_of_a_name(bos: Bos) -> None:
@@ -50,7 +50,7 @@ def test_two_of_a_name(bos: Bos) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"template_name": "none"}, "Session Template Name invalid: none"),
         ({"operation": "dance"}, "'dance' is not one of ['boot', 'reboot', 'shutdown'] - 'operation'"),
@@ -61,10 +61,10 @@ def test_two_of_a_name(bos: Bos) -> None:
         ({"tenant": "x"}, "Additional properties are not allowed ('tenant' was unexpected)"),
     ],
 )
-def test_what_is_refused(bos: Bos, fields: dict[str, object], told: str) -> None:
+def test_what_is_refused(bos: Bos, fields: dict[str, object], message: str) -> None:
     bos.template()
-    status, detail = bos.refused("POST", "/sessions", {"template_name": "t", "operation": "boot", **fields})
-    assert (status, detail[: len(told)]) == (400, told)
+    status, detail = bos.refusal("POST", "/sessions", {"template_name": "t", "operation": "boot", **fields})
+    assert (status, detail[: len(message)]) == (400, message)
     assert ids(bos) == set()
 
 
@@ -73,19 +73,19 @@ def test_options_that_forbid(bos: Bos) -> None:
     body = {"template_name": "t", "operation": "boot"}
     bos.session(limit="nid1")
     bos.options(reject_nids=True, session_limit_required=True)
-    assert bos.refused("POST", "/sessions", body) == (
+    assert bos.refusal("POST", "/sessions", body) == (
         400,
         "session_limit_required option is set, but this session has no limit specified",
     )
     for limit in ("nid1", f"{UP},&nid2", "!nid3"):
-        told = f"reject_nids: session limit appears to contain NIDs: {limit}"
-        assert bos.refused("POST", "/sessions", {**body, "limit": limit}) == (400, told)
+        message = f"reject_nids: session limit appears to contain NIDs: {limit}"
+        assert bos.refusal("POST", "/sessions", {**body, "limit": limit}) == (400, message)
     bos.session(limit="green,x1nid")
 
 
 def test_a_shutdown_needs_no_image(bos: Bos) -> None:
     bos.template(path="s3://boot-images/gone/manifest.json")
-    assert bos.refused("POST", "/sessions", {"template_name": "t", "operation": "boot"})[0] == 400
+    assert bos.refusal("POST", "/sessions", {"template_name": "t", "operation": "boot"})[0] == 400
     assert bos.state(bos.session("shutdown")) == "pending"
 
 
@@ -105,13 +105,13 @@ def test_lists_by_status_and_age(bos: Bos) -> None:
 @pytest.mark.parametrize("query", ["min_age=soon", "max_age=1y", "status=over", "min_age="])
 def test_filters_that_make_no_sense(bos: Bos, query: str) -> None:
     for method in ("GET", "DELETE"):
-        assert bos.refused(method, f"/sessions?{query}")[0] == 400
+        assert bos.refusal(method, f"/sessions?{query}")[0] == 400
 
 
-def test_an_age_that_nobody_has(bos: Bos) -> None:
+def test_an_age_beyond_the_calendar(bos: Bos) -> None:
     assert bos.ask("GET", "/sessions?min_age=9999999w").status == 500
-    told = "Error parsing age field: date value out of range"
-    assert bos.refused("DELETE", "/sessions?min_age=9999999w") == (400, told)
+    message = "Error parsing age field: date value out of range"
+    assert bos.refusal("DELETE", "/sessions?min_age=9999999w") == (400, message)
 
 
 def test_deleting_by_filter_and_by_name(bos: Bos) -> None:
@@ -123,24 +123,24 @@ def test_deleting_by_filter_and_by_name(bos: Bos) -> None:
     assert ids(bos) == {"new"}
     assert bos.ask("DELETE", "/sessions/new").status == 204
     for method in ("GET", "DELETE"):
-        assert bos.refused(method, "/sessions/new") == (404, "Session 'new' does not exist")
-    assert bos.refused("GET", "/sessions/new/status") == (404, "Session 'new' does not exist")
+        assert bos.refusal(method, "/sessions/new") == (404, "Session 'new' does not exist")
+    assert bos.refusal("GET", "/sessions/new/status") == (404, "Session 'new' does not exist")
 
 
 def test_a_patch(bos: Bos) -> None:
     bos.template()
     bos.session(name="one")
-    told = bos.done("PATCH", "/sessions/one", {"status": {"status": "running"}, "components": UP})
-    assert told["status"] == {"status": "running", "start_time": NOW, "end_time": None, "error": None}
-    assert bos.chosen("one") == [UP]
-    assert bos.refused("PATCH", "/sessions/one", {"status": {"status": "odd"}})[0] == 400
-    assert bos.refused("PATCH", "/sessions/none", {"components": ""})[0] == 404
+    session = bos.do("PATCH", "/sessions/one", {"status": {"status": "running"}, "components": UP})
+    assert session["status"] == {"status": "running", "start_time": NOW, "end_time": None, "error": None}
+    assert bos.nodes_of("one") == [UP]
+    assert bos.refusal("PATCH", "/sessions/one", {"status": {"status": "odd"}})[0] == 400
+    assert bos.refusal("PATCH", "/sessions/none", {"components": ""})[0] == 404
 
 
 def test_what_a_session_has_come_to(bos: Bos) -> None:
     bos.template()
     bos.session(name="one")
-    bos.done("PATCH", "/components", {"patch": {"session": "one"}, "filters": {"ids": ",".join(BLUE)}})
+    bos.do("PATCH", "/components", {"patch": {"session": "one"}, "filters": {"ids": ",".join(BLUE)}})
     bos.patch(UP, enabled=True, status={"phase": "powering_on"})
     bos.patch(UP, status={"status_override": ""}, error="no luck")
     bos.patch(UP_TOO, status={"phase": "configuring", "status_override": "failed"}, error="no luck")
@@ -167,7 +167,7 @@ def test_long_lists_of_errors_are_cut(bos: Bos) -> None:
     bos.template()
     bos.session(name="one")
     names = [f"c{number:02}" for number in range(11)]
-    bos.done("PUT", "/components", [{"id": name, "session": "one", "error": "e"} for name in names])
+    bos.do("PUT", "/components", [{"id": name, "session": "one", "error": "e"} for name in names])
     summary = bos.get("/sessions/one/status")["error_summary"]
     assert summary == {"e": {"count": 11, "list": ",".join(names[:10]) + "..."}}
 
@@ -180,18 +180,18 @@ def test_a_status_that_was_saved_stays_when_the_session_is_over(bos: Bos) -> Non
     assert (saved["status"], saved["managed_components_count"]) == ("complete", 0)
     bos.patch(UP, session=name)
     assert bos.get(f"/sessions/{name}/status") == saved
-    told = bos.done("POST", f"/sessions/{name}/status")
-    assert told["managed_components_count"] == 1
-    assert bos.get(f"/sessions/{name}/status") == told
+    status_reply = bos.do("POST", f"/sessions/{name}/status")
+    assert status_reply["managed_components_count"] == 1
+    assert bos.get(f"/sessions/{name}/status") == status_reply
 
 
 def test_a_start_that_is_no_time(bos: Bos) -> None:
     bos.template()
     bos.session(name="one")
-    bos.done("PATCH", "/sessions/one", {"status": {"start_time": "yesterday"}})
+    bos.do("PATCH", "/sessions/one", {"status": {"start_time": "yesterday"}})
     assert bos.ask("GET", "/sessions/one/status").status == 500
     assert bos.ask("GET", "/sessions?min_age=1h").status == 500
-    bos.done("PATCH", "/sessions/one", {"status": {"status": "complete"}})
+    bos.do("PATCH", "/sessions/one", {"status": {"status": "complete"}})
     bos.step(3 * LOOK)
     assert ids(bos) == set()
 

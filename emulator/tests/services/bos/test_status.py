@@ -1,4 +1,4 @@
-"""The status operator: what it makes of power, artefacts and configuration."""
+"""The status operator: the status that it derives from power, artefacts and configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from csm_emulator.transport.call import JSON, Call, Reply
-from services.bos.bos_client import DOWN, LOOK, UP, Beside, Bos
+from services.bos.bos_client import DOWN, LOOK, UP, Bos, StubbedServices
 
 RUNS = {"kernel": "k", "kernel_parameters": "p", "initrd": "i"}
 OTHERS = {**RUNS, "kernel_parameters": "other"}
@@ -16,29 +16,29 @@ NOTHING = dict.fromkeys(RUNS, "")
 JUST_STARTED = {"action": "powering_on", "failed": False}
 
 
-class Around:
-    """PCS and CFS, as they are told to be."""
+class PowerAndConfiguration:
+    """PCS and CFS with replies that the test sets."""
 
-    def __init__(self, beside: Beside) -> None:
+    def __init__(self, stubs: StubbedServices) -> None:
         self.power: str | None = "on"
         self.error = ""
         self.cfs: dict[str, Any] | None = {"desired_config": "", "configuration_status": "unconfigured"}
-        beside.answer("pcs", self._pcs)
-        beside.answer("cfs", self._cfs)
+        stubs.answer("pcs", self._pcs)
+        stubs.answer("cfs", self._cfs)
 
     def _pcs(self, call: Call) -> Reply | None:
         if call.path != "/power-status":
             return Reply(200, b"{}", JSON)
-        asked = json.loads(call.body)["xname"]
-        known = [{"xname": name, "powerState": self.power, "error": self.error} for name in asked]
-        return _told({"status": known if self.power is not None else []})
+        names = json.loads(call.body)["xname"]
+        powered = [{"xname": name, "powerState": self.power, "error": self.error} for name in names]
+        return _told({"status": powered if self.power is not None else []})
 
     def _cfs(self, call: Call) -> Reply | None:
         if call.method != "GET":
             return _told({"component_ids": []})
         names = [name for name in call.first("ids").split(",") if name]
-        found = [{"id": name, **self.cfs} for name in names] if self.cfs is not None else []
-        return _told({"components": found, "next": None})
+        components = [{"id": name, **self.cfs} for name in names] if self.cfs is not None else []
+        return _told({"components": components, "next": None})
 
 
 def _told(body: Any) -> Reply:
@@ -46,16 +46,16 @@ def _told(body: Any) -> Reply:
 
 
 @pytest.fixture
-def around(beside: Beside) -> Around:
-    return Around(beside)
+def stub(stubs: StubbedServices) -> PowerAndConfiguration:
+    return PowerAndConfiguration(stubs)
 
 
-def look(bos: Bos, wanted: Any, runs: Any = NOTHING, configuration: str = "", **fields: Any) -> dict[str, Any]:
-    """A component as the operator finds it, and what it is after one look, before anybody acts."""
+def look(bos: Bos, desired: Any, runs: Any = NOTHING, configuration: str = "", **fields: Any) -> dict[str, Any]:
+    """A component before and after one round of the operator, with no other operator running."""
     bos.patch(
         UP,
         actual_state={"boot_artifacts": runs},
-        desired_state={"boot_artifacts": wanted, "configuration": configuration},
+        desired_state={"boot_artifacts": desired, "configuration": configuration},
         **fields,
     )
     bos.patch(UP, enabled=True)
@@ -68,7 +68,7 @@ def summary(component: dict[str, Any]) -> tuple[bool, str, str]:
 
 
 @pytest.mark.parametrize(
-    ("power", "wanted", "runs", "found"),
+    ("power", "desired", "runs", "status"),
     [
         ("off", NOTHING, NOTHING, (False, "", "stable")),
         ("off", RUNS, NOTHING, (True, "powering_on", "power_on_pending")),
@@ -79,21 +79,23 @@ def summary(component: dict[str, Any]) -> tuple[bool, str, str]:
         ("undefined", NOTHING, NOTHING, (True, "powering_off", "power_off_pending")),
     ],
 )
-def test_power_and_artefacts(bos: Bos, around: Around, power: str, wanted: Any, runs: Any, found: Any) -> None:
-    around.power = power
-    assert summary(look(bos, wanted, runs)) == found
+def test_power_and_artefacts(
+    bos: Bos, stub: PowerAndConfiguration, power: str, desired: Any, runs: Any, status: Any
+) -> None:
+    stub.power = power
+    assert summary(look(bos, desired, runs)) == status
 
 
-def test_a_node_that_was_just_started_is_waited_for(bos: Bos, around: Around) -> None:
+def test_a_node_that_was_just_started_is_waited_for(bos: Bos, stub: PowerAndConfiguration) -> None:
     assert summary(look(bos, RUNS, last_action=JUST_STARTED)) == (True, "powering_on", "power_on_called")
     bos.step(1200 - 2 * LOOK)
-    assert bos.word(UP) == "power_on_called"
+    assert bos.status_of(UP) == "power_on_called"
     bos.step(3 * LOOK)
-    assert bos.word(UP) == "power_off_gracefully_called"
+    assert bos.status_of(UP) == "power_off_gracefully_called"
 
 
-def test_a_node_that_stays_off_is_started_again(bos: Bos, around: Around) -> None:
-    around.power = "off"
+def test_a_node_that_stays_off_is_started_again(bos: Bos, stub: PowerAndConfiguration) -> None:
+    stub.power = "off"
     component = look(bos, RUNS, last_action=JUST_STARTED)
     assert (component["status"]["status"], component["last_action"]["failed"]) == ("power_on_called", False)
     bos.step(120 - 2 * LOOK)
@@ -103,7 +105,7 @@ def test_a_node_that_stays_off_is_started_again(bos: Bos, around: Around) -> Non
 
 
 @pytest.mark.parametrize(
-    ("in_cfs", "found", "error"),
+    ("in_cfs", "status", "error"),
     [
         ({"desired_config": "c", "configuration_status": "pending"}, (True, "configuring", "configuring"), ""),
         ({"desired_config": "c", "configuration_status": "configured"}, (False, "", "stable"), ""),
@@ -120,23 +122,23 @@ def test_a_node_that_stays_off_is_started_again(bos: Bos, around: Around) -> Non
         ({"desired_config": "d", "configuration_status": "configured"}, (True, "configuring", "configuring"), ""),
     ],
 )
-def test_configuration(bos: Bos, around: Around, in_cfs: Any, found: Any, error: str) -> None:
-    around.cfs = in_cfs
+def test_configuration(bos: Bos, stub: PowerAndConfiguration, in_cfs: Any, status: Any, error: str) -> None:
+    stub.cfs = in_cfs
     component = look(bos, RUNS, RUNS, "c")
-    assert (summary(component), component["error"]) == (found, error)
+    assert (summary(component), component["error"]) == (status, error)
 
 
-def test_without_a_configuration_a_node_is_done_when_it_is_up(bos: Bos, around: Around) -> None:
-    around.cfs = {"desired_config": "", "configuration_status": "failed"}
+def test_without_a_configuration_a_node_is_done_when_it_is_up(bos: Bos, stub: PowerAndConfiguration) -> None:
+    stub.cfs = {"desired_config": "", "configuration_status": "failed"}
     assert summary(look(bos, RUNS, RUNS)) == (False, "", "stable")
 
 
-def test_nodes_that_pcs_or_cfs_do_not_know(bos: Bos, around: Around) -> None:
-    around.power = None
+def test_nodes_that_pcs_or_cfs_do_not_know(bos: Bos, stub: PowerAndConfiguration) -> None:
+    stub.power = None
     component = look(bos, RUNS)
     assert summary(component)[::2] == (False, "on_hold")
     assert component["error"] == "Component information was not returned by pcs"
-    around.power, around.cfs = "on", None
+    stub.power, stub.cfs = "on", None
     look(bos, RUNS)
     bos.step(LOOK)
     component = bos.component_of(UP)
@@ -144,54 +146,54 @@ def test_nodes_that_pcs_or_cfs_do_not_know(bos: Bos, around: Around) -> None:
     assert component["error"] == "Component information was not returned by cfs"
 
 
-def test_an_error_of_pcs_is_a_state_that_is_not_off(bos: Bos, around: Around) -> None:
-    around.error = "Component not found in component map."
+def test_an_error_of_pcs_is_a_state_that_is_not_off(bos: Bos, stub: PowerAndConfiguration) -> None:
+    stub.error = "Component not found in component map."
     assert summary(look(bos, RUNS, RUNS)) == (False, "", "stable")
 
 
 @pytest.mark.parametrize("service", ["pcs", "cfs"])
-def test_a_service_that_is_away_leaves_things_as_they_are(bos: Bos, beside: Beside, service: str) -> None:
-    beside.away(service)
+def test_a_service_that_is_away_leaves_things_as_they_are(bos: Bos, stubs: StubbedServices, service: str) -> None:
+    stubs.take_down(service)
     assert summary(look(bos, RUNS)) == (True, "", "on_hold")
     bos.step(10 * LOOK)
-    assert bos.word(UP) == "on_hold"
-    beside.back(service)
+    assert bos.status_of(UP) == "on_hold"
+    stubs.restore(service)
     bos.step(LOOK)
-    assert bos.word(UP) != "on_hold"
+    assert bos.status_of(UP) != "on_hold"
 
 
-def test_cfs_that_goes_away_on_the_way_holds_everything_up(bos: Bos, beside: Beside) -> None:
+def test_cfs_that_goes_away_on_the_way_holds_everything_up(bos: Bos, stubs: StubbedServices) -> None:
     bos.patch(DOWN, desired_state={"boot_artifacts": RUNS})
     bos.patch(DOWN, enabled=True)
     bos.step(2.0)
-    assert bos.word(DOWN) == "power_on_pending"
-    beside.away("cfs")
+    assert bos.status_of(DOWN) == "power_on_pending"
+    stubs.take_down("cfs")
     bos.patch(DOWN, last_action=JUST_STARTED)
     bos.step(20 * LOOK)
-    assert (bos.word(DOWN), bos.component_of(DOWN)["last_action"]["failed"]) == ("power_on_called", False)
+    assert (bos.status_of(DOWN), bos.component_of(DOWN)["last_action"]["failed"]) == ("power_on_called", False)
 
 
-def test_what_ran_is_forgotten_when_the_node_is_off(bos: Bos, around: Around) -> None:
+def test_what_ran_is_forgotten_when_the_node_is_off(bos: Bos, stub: PowerAndConfiguration) -> None:
     assert summary(look(bos, NOTHING, RUNS))[1] == "powering_off"
-    around.power = "off"
+    stub.power = "off"
     bos.step(LOOK)
     component = bos.component_of(UP)
     assert not any(component["actual_state"]["boot_artifacts"].values())
     assert summary(component) == (False, "", "stable")
 
 
-def test_counts_begin_anew_when_a_component_is_done(bos: Bos, around: Around) -> None:
-    around.power = "off"
+def test_counts_begin_anew_when_a_component_is_done(bos: Bos, stub: PowerAndConfiguration) -> None:
+    stub.power = "off"
     look(bos, RUNS)
     bos.step(LOOK)
     assert bos.component_of(UP)["event_stats"]["power_on_attempts"] == 1
-    around.power = "on"
+    stub.power = "on"
     bos.patch(UP, actual_state={"boot_artifacts": RUNS})
     bos.step(LOOK)
     assert bos.component_of(UP)["event_stats"]["power_on_attempts"] == 0
 
 
-def test_what_failed_is_left_alone(bos: Bos, around: Around) -> None:
+def test_what_failed_is_left_alone(bos: Bos, stub: PowerAndConfiguration) -> None:
     bos.patch(UP, desired_state={"boot_artifacts": RUNS}, retry_policy=0)
     bos.patch(UP, enabled=True)
     bos.step(2 * LOOK)
@@ -202,8 +204,8 @@ def test_what_failed_is_left_alone(bos: Bos, around: Around) -> None:
     )
 
 
-def test_a_hold_is_lifted_though_nothing_else_changes(bos: Bos, around: Around) -> None:
-    around.power = "off"
-    held = {"phase": "powering_on", "status_override": "on_hold"}
-    found = look(bos, RUNS, status=held)["status"]
-    assert (found["phase"], found["status_override"]) == ("powering_on", "")
+def test_a_hold_is_lifted_though_nothing_else_changes(bos: Bos, stub: PowerAndConfiguration) -> None:
+    stub.power = "off"
+    waiting = {"phase": "powering_on", "status_override": "on_hold"}
+    status = look(bos, RUNS, status=waiting)["status"]
+    assert (status["phase"], status["status_override"]) == ("powering_on", "")

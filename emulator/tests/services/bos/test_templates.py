@@ -1,4 +1,4 @@
-"""``/sessiontemplates``: what is kept, what is refused, what is warned of."""
+"""``/sessiontemplates``: templates that are stored, refused, or stored with a warning."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from csm_emulator.clients.s3 import S3Client
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.transport.call import JSON, Reply
 from service_client import reopen
-from services.bos.bos_client import UP, Beside, Bos
+from services.bos.bos_client import UP, Bos, StubbedServices
 
 SPECIFIERS = "frozenset({'node_list', 'node_roles_groups', 'node_groups'})"
 
 
 def put(bos: Bos, boot_set: dict[str, Any], name: str = "nodes") -> Any:
-    return bos.done("PUT", "/sessiontemplates/t", {"boot_sets": {name: boot_set}})
+    return bos.do("PUT", "/sessiontemplates/t", {"boot_sets": {name: boot_set}})
 
 
-def refused(bos: Bos, boot_set: dict[str, Any], name: str = "nodes") -> str:
-    status, detail = bos.refused("PUT", "/sessiontemplates/t", {"boot_sets": {name: boot_set}})
+def refusal_of(bos: Bos, boot_set: dict[str, Any], name: str = "nodes") -> str:
+    status, detail = bos.refusal("PUT", "/sessiontemplates/t", {"boot_sets": {name: boot_set}})
     assert status == 400
     return detail
 
@@ -50,16 +50,16 @@ def test_round_trip(bos: Bos) -> None:
         "cfs": {"configuration": "common"},
         "boot_sets": {"one": {**boot_set, "name": "one"}, "two": boot_set},
     }
-    told = bos.done("PUT", "/sessiontemplates/whole-1.0_x", body)
-    assert told == {**body, "boot_sets": {"one": boot_set, "two": boot_set}, "name": "whole-1.0_x", "tenant": None}
-    assert bos.get("/sessiontemplates/whole-1.0_x") == told
-    assert bos.get("/sessiontemplates") == [told]
-    assert Bos(reopen(bos.site)).get("/sessiontemplates/whole-1.0_x") == told
+    template = bos.do("PUT", "/sessiontemplates/whole-1.0_x", body)
+    assert template == {**body, "boot_sets": {"one": boot_set, "two": boot_set}, "name": "whole-1.0_x", "tenant": None}
+    assert bos.get("/sessiontemplates/whole-1.0_x") == template
+    assert bos.get("/sessiontemplates") == [template]
+    assert Bos(reopen(bos.site)).get("/sessiontemplates/whole-1.0_x") == template
 
 
 def test_what_is_made_tidy(bos: Bos) -> None:
-    told = put(bos, {**bos.boot_set(node_list=["X1000C0S00B0N01", "nid1"]), "cfs": {"configuration": ""}})
-    boot_set = told["boot_sets"]["nodes"]
+    template = put(bos, {**bos.boot_set(node_list=["X1000C0S00B0N01", "nid1"]), "cfs": {"configuration": ""}})
+    boot_set = template["boot_sets"]["nodes"]
     assert boot_set["arch"] == "X86"
     assert boot_set["node_list"] == ["x1000c0s0b0n1", "nid1"]
     assert "cfs" not in boot_set
@@ -68,28 +68,28 @@ def test_what_is_made_tidy(bos: Bos) -> None:
 def test_patch_and_delete(bos: Bos) -> None:
     bos.template(cfs="common")
     patch = {"cfs": {}, "boot_sets": {"nodes": bos.boot_set(etag="e"), "more": bos.boot_set()}, "description": "d"}
-    told = bos.done("PATCH", "/sessiontemplates/t", patch)
-    assert told["cfs"] == {"configuration": "common"}
-    assert told["boot_sets"]["nodes"]["etag"] == "e"
-    assert sorted(told["boot_sets"]) == ["more", "nodes"]
-    assert bos.get("/sessiontemplates/t") == told
-    bos.done("DELETE", "/sessiontemplates/t")
+    template = bos.do("PATCH", "/sessiontemplates/t", patch)
+    assert template["cfs"] == {"configuration": "common"}
+    assert template["boot_sets"]["nodes"]["etag"] == "e"
+    assert sorted(template["boot_sets"]) == ["more", "nodes"]
+    assert bos.get("/sessiontemplates/t") == template
+    bos.do("DELETE", "/sessiontemplates/t")
     for method, body in (("GET", None), ("DELETE", None), ("PATCH", {"description": "d"})):
-        assert bos.refused(method, "/sessiontemplates/t", body) == (404, "Session template 't' does not exist")
-    assert bos.refused("GET", "/sessiontemplatesvalid/t") == (404, "Session template 't' does not exist")
+        assert bos.refusal(method, "/sessiontemplates/t", body) == (404, "Session template 't' does not exist")
+    assert bos.refusal("GET", "/sessiontemplatesvalid/t") == (404, "Session template 't' does not exist")
 
 
 def test_a_patch_is_looked_at_as_a_whole(bos: Bos) -> None:
     bos.template()
     bare = without(bos.boot_set(), "node_groups")
-    assert bos.refused("PATCH", "/sessiontemplates/t", {"boot_sets": {"more": bare}}) == (
+    assert bos.refusal("PATCH", "/sessiontemplates/t", {"boot_sets": {"more": bare}}) == (
         400,
         "The session template could not be patched: Boot set more: No hardware specifier fields (" + SPECIFIERS + ")",
     )
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ({}, "'boot_sets' is a required property"),
         ({"boot_sets": {}}, "{} should be non-empty - 'boot_sets'"),
@@ -105,48 +105,48 @@ def test_a_patch_is_looked_at_as_a_whole(bos: Bos) -> None:
         ({"description": "", "boot_sets": {}}, "'' should be non-empty - 'description'"),
     ],
 )
-def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, told: str) -> None:
-    status, detail = shared_bos.refused("PUT", "/sessiontemplates/t", body)
-    assert (status, detail[: len(told)]) == (400, told)
+def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, message: str) -> None:
+    status, detail = shared_bos.refusal("PUT", "/sessiontemplates/t", body)
+    assert (status, detail[: len(message)]) == (400, message)
 
 
 @pytest.mark.parametrize("name", ["-a", "a-", "a%20b", "a" * 128])
 def test_names(bos: Bos, name: str) -> None:
-    status, detail = bos.refused("PUT", f"/sessiontemplates/{name}", {"boot_sets": {"nodes": bos.boot_set()}})
+    status, detail = bos.refusal("PUT", f"/sessiontemplates/{name}", {"boot_sets": {"nodes": bos.boot_set()}})
     assert status == 400
     assert "does not match" in detail or "is too long" in detail
 
 
 def test_boot_sets_that_may_not_be_kept(bos: Bos) -> None:
-    boot_set, said = bos.boot_set(), "The session template could not be created: "
-    assert refused(bos, {**boot_set, "name": "other"}) == (
-        f"{said}boot_sets key (nodes) does not match 'name' field of corresponding boot set (other)"
+    boot_set, prefix = bos.boot_set(), "The session template could not be created: "
+    assert refusal_of(bos, {**boot_set, "name": "other"}) == (
+        f"{prefix}boot_sets key (nodes) does not match 'name' field of corresponding boot set (other)"
     )
-    assert refused(bos, without(boot_set, "node_groups")) == (
-        f"{said}Boot set nodes: No hardware specifier fields ({SPECIFIERS})"
+    assert refusal_of(bos, without(boot_set, "node_groups")) == (
+        f"{prefix}Boot set nodes: No hardware specifier fields ({SPECIFIERS})"
     )
-    assert refused(bos, boot_set, "a b").startswith(f"{said}'a b' does not match '^[a-zA-Z0-9]")
+    assert refusal_of(bos, boot_set, "a b").startswith(f"{prefix}'a b' does not match '^[a-zA-Z0-9]")
     assert "Boot set arch 'ARM' means IMS image arch should be 'aarch64', but actual IMS image arch is 'x86_64'" in (
-        refused(bos, {**boot_set, "arch": "ARM"})
+        refusal_of(bos, {**boot_set, "arch": "ARM"})
     )
     bos.options(reject_nids=True)
-    assert refused(bos, bos.boot_set(node_list=["nid000001"])) == f"{said}Boot set nodes: Has NID in 'node_list'"
+    assert refusal_of(bos, bos.boot_set(node_list=["nid000001"])) == f"{prefix}Boot set nodes: Has NID in 'node_list'"
 
 
 def test_images_that_ims_does_not_know(bos: Bos) -> None:
     boot_set = {**bos.boot_set(), "path": "s3://boot-images/nothing/manifest.json"}
     put(bos, boot_set)
     bos.options(ims_images_must_exist=True)
-    assert refused(bos, boot_set).endswith("IMS image id 'nothing' does not exist in IMS\n")
+    assert refusal_of(bos, boot_set).endswith("IMS image id 'nothing' does not exist in IMS\n")
 
 
-def test_ims_that_is_away(bos: Bos, beside: Beside) -> None:
+def test_ims_that_is_away(bos: Bos, stubs: StubbedServices) -> None:
     boot_set = bos.boot_set()
-    beside.away("ims")
+    stubs.take_down("ims")
     put(bos, boot_set)
     assert "Can't validate boot image arch: Non-2XX response (503) to GET http://cray-ims/v3/images/" in verdict(bos)
     bos.options(ims_errors_fatal=True)
-    assert "Non-2XX response (503) to GET http://cray-ims/v3/images/" in refused(bos, boot_set)
+    assert "Non-2XX response (503) to GET http://cray-ims/v3/images/" in refusal_of(bos, boot_set)
 
 
 def test_a_template_that_can_be_booted(bos: Bos) -> None:
@@ -179,7 +179,7 @@ def artefact(kind: str, path: str = "s3://boot-images/x/none") -> dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("manifest", "told"),
+    ("manifest", "message"),
     [
         (b"\xff\xff", "Unable to read manifest file"),
         (b"{", "json.decoder.JSONDecodeError: Expecting property name"),
@@ -194,11 +194,11 @@ def artefact(kind: str, path: str = "s3://boot-images/x/none") -> dict[str, Any]
         (b"x" * ((1 << 20) + 1), "1048577 bytes is too big for a manifest"),
     ],
 )
-def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, told: str) -> None:
+def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, message: str) -> None:
     bos.template(path="s3://boot-images/x/manifest.json")
     store(bos, "x/manifest.json", manifest)
-    assert told in verdict(bos)
-    status, detail = bos.refused("POST", "/sessions", {"template_name": "t", "operation": "boot"})
+    assert message in verdict(bos)
+    status, detail = bos.refusal("POST", "/sessions", {"template_name": "t", "operation": "boot"})
     assert status == 400
     assert detail.startswith("Session template fails check: Session template: 't' boot set: 'nodes': Can't find ")
 
@@ -218,16 +218,16 @@ def test_an_image_without_initrd_is_warned_of(bos: Bos) -> None:
     assert "Unable to check initrd in s3://boot-images/x/manifest.json. Warning: " in verdict(bos)
 
 
-def test_ims_that_answers_nonsense(bos: Bos, beside: Beside) -> None:
+def test_ims_that_answers_nonsense(bos: Bos, stubs: StubbedServices) -> None:
     bos.template()
-    beside.answer("ims", lambda _: Reply(200, b"nonsense", JSON))
+    stubs.answer("ims", lambda _: Reply(200, b"nonsense", JSON))
     assert "Can't validate boot image arch" in verdict(bos)
 
 
 def test_the_example(bos: Bos) -> None:
     example = bos.get("/sessiontemplatetemplate")
     assert example["boot_sets"]["name_your_boot_set"]["rootfs_provider"] == "sbps"
-    assert bos.done("PUT", "/sessiontemplates/example", example)["name"] == "example"
+    assert bos.do("PUT", "/sessiontemplates/example", example)["name"] == "example"
 
 
 def test_a_node_list_of_one(bos: Bos) -> None:

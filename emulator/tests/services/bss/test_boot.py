@@ -1,4 +1,4 @@
-"""Nodes boot with what BSS gives them, and BSS shows that they did."""
+"""Nodes boot with the scripts of BSS, and BSS's history shows it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_node_boots_with_the_script_and_the_history_shows_it(bss: Service, tin
     assert f"bss_referral_token={dict(token.headers)['BSS-Referral-Token']}" in record["parameters"]
     assert "goto" not in record["parameters"]
     history = bss.get(f"/endpoint-history?name={node}")
-    assert [each["endpoint"] for each in history] == ["bootscript"]
+    assert [access["endpoint"] for access in history] == ["bootscript"]
     assert began < history[0]["last_epoch"] <= int(tiny.clock.now())
 
 

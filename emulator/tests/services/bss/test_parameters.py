@@ -26,16 +26,16 @@ def bss(site: Site) -> Service:
 
 
 def test_what_is_put_in_comes_back_by_every_path(bss: Service) -> None:
-    made = bss.ask("POST", "/bootparameters", BOOT)
-    assert made.status == 201
-    assert dict(made.headers)["BSS-Referral-Token"]
-    kept = {**BOOT, "cloud-init": NO_CLOUD_INIT}
-    assert bss.get("/bootparameters?name=x0c0s0b0n0") == [kept]
+    reply = bss.ask("POST", "/bootparameters", BOOT)
+    assert reply.status == 201
+    assert dict(reply.headers)["BSS-Referral-Token"]
+    expected = {**BOOT, "cloud-init": NO_CLOUD_INIT}
+    assert bss.get("/bootparameters?name=x0c0s0b0n0") == [expected]
     everything = bss.get("/bootparameters")
     assert everything == [
         {"kernel": "http://k", "cloud-init": NO_CLOUD_INIT},
         {"initrd": "http://i", "cloud-init": NO_CLOUD_INIT},
-        kept,
+        expected,
     ]
     assert bss.get("/dumpstate")["Params"] == everything
 
@@ -50,12 +50,12 @@ def test_a_token_is_new_with_every_put_and_stays_with_a_patch(bss: Service) -> N
 
 def test_what_is_there_is_not_made_again(bss: Service) -> None:
     bss.ask("POST", "/bootparameters", BOOT)
-    assert bss.refused("POST", "/bootparameters", BOOT) == (400, "Bad Request: Already exists: x0c0s0b0n0")
+    assert bss.refusal("POST", "/bootparameters", BOOT) == (400, "Bad Request: Already exists: x0c0s0b0n0")
     missing = {"hosts": ["none"], "params": "p"}
-    said = "Not Found: Error looking up none: Key /params/none does not exist"
-    assert bss.refused("PATCH", "/bootparameters", missing) == (404, said)
-    said = "Key none deletion: Key /params/none does not exist"
-    assert bss.refused("DELETE", "/bootparameters", missing) == (400, said)
+    message = "Not Found: Error looking up none: Key /params/none does not exist"
+    assert bss.refusal("PATCH", "/bootparameters", missing) == (404, message)
+    message = "Key none deletion: Key /params/none does not exist"
+    assert bss.refusal("DELETE", "/bootparameters", missing) == (400, message)
 
 
 def test_an_image_that_is_deleted_is_gone_from_its_hosts(bss: Service) -> None:
@@ -66,8 +66,8 @@ def test_an_image_that_is_deleted_is_gone_from_its_hosts(bss: Service) -> None:
 
 @pytest.mark.parametrize("body", [body for body in GARBAGE if body not in (b"null", b'{"name":"\\ud800","Name":null}')])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_garbage_is_refused_in_the_words_of_go(bss: Service, method: str, body: bytes) -> None:
-    status, detail = bss.refused(method, "/bootparameters", body)
+def test_garbage_has_the_errors_of_go(bss: Service, method: str, body: bytes) -> None:
+    status, detail = bss.refusal(method, "/bootparameters", body)
     assert status == 400
     assert detail.startswith("Bad Request: ")
     assert bss.get("/bootparameters") is None
@@ -78,11 +78,11 @@ def test_garbage_is_refused_in_the_words_of_go(bss: Service, method: str, body: 
 def test_wrong_types_are_refused_or_taken_but_never_half(bss: Service, field: str, value: object) -> None:
     reply = bss.ask("PUT", "/bootparameters", {"hosts": ["a"], "params": "p", field: value})
     assert reply.status in (200, 400)
-    kept = bss.get("/bootparameters")
-    assert (kept is None) == (reply.status == 400)
+    parameters_before = bss.get("/bootparameters")
+    assert (parameters_before is None) == (reply.status == 400)
 
 
-def test_a_wrong_method_is_told_what_is_allowed(bss: Service) -> None:
+def test_a_wrong_method_gets_the_allowed_ones(bss: Service) -> None:
     refused = bss.ask("DELETE", "/hosts")
     assert (refused.status, dict(refused.headers)) == (405, {"Allow": "GET,POST"})
     assert bss.ask("GET", "/anything/else").body == b"Hello World!"
@@ -113,13 +113,13 @@ def test_parameters_survive_a_restart(tmp_path: Path) -> None:
     bss.ask("PUT", "/bootparameters", BOOT)
     bss.ask("DELETE", "/bootparameters", {"hosts": ["x1000c0s0b0n0"]})
     bss.ask("GET", "/bootscript?name=x1000c0s0b0n1")
-    before = [bss.get(path) for path in ("/dumpstate", "/endpoint-history")]
-    again = Service(reopen(site), "bss", "/boot/v1")
-    assert [again.get(path) for path in ("/dumpstate", "/endpoint-history")] == before
-    again.site.state_file.close()
+    dumps_before = [bss.get(path) for path in ("/dumpstate", "/endpoint-history")]
+    reopened_bss = Service(reopen(site), "bss", "/boot/v1")
+    assert [reopened_bss.get(path) for path in ("/dumpstate", "/endpoint-history")] == dumps_before
+    reopened_bss.site.state_file.close()
 
 
-# Signed by the real BSS 1.37 at 2026-11-16T03:02:35Z.
+# The real BSS 1.37 signed this at 2026-11-16T03:02:35Z.
 @pytest.mark.parametrize(
     ("address", "signature"),
     [

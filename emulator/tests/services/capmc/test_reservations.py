@@ -1,4 +1,4 @@
-"""CAPMC holds what it switches until PCS has begun, lends it to PCS meanwhile, and answers after that."""
+"""CAPMC reserves the nodes of an order, lends the reservation to PCS, and answers when PCS has begun."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reserved(capmc: Service, node: str) -> bool:
 
 
 def order(capmc: Service, path: str, node: str, **more: Any) -> Reply:
-    """While time goes on, so that the answer is waited for."""
+    """The reply, while virtual time goes on."""
     capmc.site.clock.set_speed(0.001)
     return capmc.ask("POST", path, {"xnames": [node], **more})
 
@@ -49,9 +49,9 @@ def seconds_until_answered(capmc: Service, reply: Reply, most: float = 900.0) ->
 def test_an_order_is_answered_when_pcs_has_begun(capmc: Service, path: str, node: str) -> None:
     reply = order(capmc, path, node)
     assert reserved(capmc, node)
-    waited, told = seconds_until_answered(capmc, reply)
+    waited, reply_body = seconds_until_answered(capmc, reply)
     assert 2.0 <= waited <= 4.5
-    assert told == FINE
+    assert reply_body == FINE
     assert not reserved(capmc, node)
     capmc.site.step(300.0)
     assert capmc.site.machine.power.state(node) == path.removeprefix("/xname_")
@@ -61,15 +61,15 @@ def test_pcs_is_lent_the_reservation(capmc: Service) -> None:
     order(capmc, ON, DOWN)
     capmc.site.step(1.0)
     transition = capmc.site.mesh.ask("pcs", "GET", "/transitions").json()["transitions"][0]
-    found = capmc.site.mesh.ask("pcs", "GET", f"/transitions/{transition['transitionID']}").json()
-    assert found["taskCounts"]["failed"] == 0
+    record = capmc.site.mesh.ask("pcs", "GET", f"/transitions/{transition['transitionID']}").json()
+    assert record["taskCounts"]["failed"] == 0
     assert capmc.orders(DOWN) == ["On"]
 
 
-def test_a_reinit_is_answered_when_the_node_is_off_and_told_to_come_on(capmc: Service) -> None:
+def test_a_reinit_is_answered_when_the_node_is_off_and_ordered_on(capmc: Service) -> None:
     reply = order(capmc, REINIT, UP)
-    waited, told = seconds_until_answered(capmc, reply)
-    assert told == FINE
+    waited, reply_body = seconds_until_answered(capmc, reply)
+    assert reply_body == FINE
     assert waited > 4.0
     assert capmc.orders(UP) == ["GracefulShutdown", "On"]
     assert not reserved(capmc, UP)
@@ -77,11 +77,11 @@ def test_a_reinit_is_answered_when_the_node_is_off_and_told_to_come_on(capmc: Se
 
 def test_on_after_a_reinit_of_the_same_node(capmc: Service) -> None:
     seconds_until_answered(capmc, order(capmc, REINIT, UP))
-    _, told = seconds_until_answered(capmc, order(capmc, ON, UP))
-    assert told == FINE
+    _, reply_body = seconds_until_answered(capmc, order(capmc, ON, UP))
+    assert reply_body == FINE
 
 
-def test_an_order_meanwhile_is_refused(capmc: Service) -> None:
+def test_a_second_order_for_a_reserved_node_is_refused(capmc: Service) -> None:
     order(capmc, REINIT, UP)
     capmc.site.step(10.0)
     assert order(capmc, ON, UP).json() == BUSY
@@ -103,7 +103,7 @@ def test_a_reinit_keeps_its_reservation_for_as_long_as_it_takes(capmc: Service) 
 
 
 def test_a_reservation_is_renewed_for_longer_than_it_lasts(capmc: Service) -> None:
-    """PCS says for five minutes what it said first; a reservation lasts three."""
+    """PCS repeats its first reply for five minutes; a reservation lasts three."""
     end = capmc.site.clock.now() + 300.0
     first: list[Reply] = []
 
@@ -156,5 +156,5 @@ def test_others_are_served_while_a_client_waits(tmp_path: Path) -> None:
         assert running.site.clock.now() - began >= 2.0
         ticking.cancel()
 
-    with contextlib.closing(StateFile(tmp_path / "state")) as kept:
-        asyncio.run(scenario(SiteRunner(kept, MachineRequest("tiny", speed=4.0), lambda *_: None)))
+    with contextlib.closing(StateFile(tmp_path / "state")) as state_file:
+        asyncio.run(scenario(SiteRunner(state_file, MachineRequest("tiny", speed=4.0), lambda *_: None)))

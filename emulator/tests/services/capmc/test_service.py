@@ -86,8 +86,8 @@ def test_a_controller_that_does_not_answer(capmc: Service) -> None:
 
 
 def test_capabilities_are_by_kind_of_node(capmc: Service) -> None:
-    told = capmc.ask("POST", CAPABILITIES, {}).json()
-    group = next(group for group in told["groups"] if nid(capmc, UP) in group["nids"])
+    groups = capmc.ask("POST", CAPABILITIES, {}).json()
+    group = next(group for group in groups["groups"] if nid(capmc, UP) in group["nids"])
     assert len(group["nids"]) == 8
     assert group["controls"] == [{"name": CONTROL, "desc": CONTROL, "max": 925, "min": 350}]
     assert (group["host_limit_max"], group["host_limit_min"], group["static"]) == (925, 350, 0)
@@ -128,5 +128,5 @@ def test_health(capmc: Service) -> None:
     assert capmc.ask("GET", "/readiness").status == 204
     assert capmc.ask("GET", "/health").json()["readiness"] == "Ready"
     capmc.break_("service-restart", "smd")
-    told = capmc.ask("GET", "/health").json()
-    assert (told["readiness"], told["hsm"]) == ("Service Degraded", "HSM queries result in error")
+    health = capmc.ask("GET", "/health").json()
+    assert (health["readiness"], health["hsm"]) == ("Service Degraded", "HSM queries result in error")

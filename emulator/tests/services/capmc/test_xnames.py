@@ -1,4 +1,4 @@
-"""Power by xname: what is switched, what is said, and what PCS makes of it."""
+"""Power by xname: the nodes that are switched, the replies, and the transitions in PCS."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ ON, OFF, REINIT, STATUS = "/xname_on", "/xname_off", "/xname_reinit", "/get_xnam
 FINE = {"e": 0, "err_msg": ""}
 
 
-def told(capmc: Service, path: str, body: Any) -> dict[str, Any]:
+def reply_of(capmc: Service, path: str, body: Any) -> dict[str, Any]:
     reply = capmc.ask("POST", path, body)
     assert reply.status == 200, reply.body
     return dict(reply.json())
 
 
 def test_on(capmc: Service) -> None:
-    assert told(capmc, ON, {"xnames": [DOWN], "reason": "because"}) == FINE
+    assert reply_of(capmc, ON, {"xnames": [DOWN], "reason": "because"}) == FINE
     capmc.site.step(30.0)
     assert capmc.site.machine.power.state(DOWN) == "on"
 
 
 def test_off_is_graceful_unless_forced(capmc: Service) -> None:
-    assert told(capmc, OFF, {"xnames": [UP]}) == FINE
-    assert told(capmc, OFF, {"xnames": [UP_TOO], "force": True}) == FINE
+    assert reply_of(capmc, OFF, {"xnames": [UP]}) == FINE
+    assert reply_of(capmc, OFF, {"xnames": [UP_TOO], "force": True}) == FINE
     capmc.site.step(1.0)
     assert (capmc.orders(UP), capmc.orders(UP_TOO)) == (["GracefulShutdown"], ["ForceOff"])
 
 
 def test_off_takes_along_what_is_inside(capmc: Service) -> None:
-    assert told(capmc, OFF, {"xnames": [BLADE]}) == FINE
+    assert reply_of(capmc, OFF, {"xnames": [BLADE]}) == FINE
     capmc.site.step(1.0)
     assert (capmc.orders(UP), capmc.orders(UP_TOO), capmc.orders(BLADE)) == (
         ["GracefulShutdown"],
@@ -45,38 +45,38 @@ def test_off_takes_along_what_is_inside(capmc: Service) -> None:
 
 
 def test_reinit_is_off_and_then_on(capmc: Service) -> None:
-    assert told(capmc, REINIT, {"xnames": [UP]}) == FINE
+    assert reply_of(capmc, REINIT, {"xnames": [UP]}) == FINE
     capmc.site.step(300.0)
     assert capmc.orders(UP) == ["GracefulShutdown", "On"]
     assert capmc.site.machine.power.state(UP) == "on"
 
 
 def test_recursive(capmc: Service) -> None:
-    assert told(capmc, ON, {"xnames": [BLADE], "recursive": True}) == FINE
+    assert reply_of(capmc, ON, {"xnames": [BLADE], "recursive": True}) == FINE
     capmc.site.step(1.0)
     assert capmc.orders(DOWN) == ["On"]
     assert capmc.orders(DOWN_TOO) == []
 
 
 def test_prereq(capmc: Service) -> None:
-    told(capmc, OFF, {"xnames": [BLADE], "force": True})
+    reply_of(capmc, OFF, {"xnames": [BLADE], "force": True})
     capmc.site.step(120.0)
     assert capmc.site.machine.power.state(BLADE) == "off"
-    assert told(capmc, ON, {"xnames": [DOWN], "prereq": True}) == FINE
+    assert reply_of(capmc, ON, {"xnames": [DOWN], "prereq": True}) == FINE
     capmc.site.step(240.0)
     assert capmc.site.machine.power.state(DOWN) == "on"
 
 
 def test_locked(capmc: Service) -> None:
     capmc.site.mesh.ask("smd", "POST", "/hsm/v2/locks/lock", {"ComponentIDs": [DOWN]})
-    assert told(capmc, ON, {"xnames": [DOWN]}) == {
+    assert reply_of(capmc, ON, {"xnames": [DOWN]}) == {
         "e": 37,
         "err_msg": "Error: Failed to reserve components while performing a On.",
     }
 
 
 def test_a_type_that_a_command_is_not_for(capmc: Service) -> None:
-    assert told(capmc, REINIT, {"xnames": [BLADE], "force": True}) == {
+    assert reply_of(capmc, REINIT, {"xnames": [BLADE], "force": True}) == {
         "e": -1,
         "err_msg": "Errors encountered with 1 components for ForceRestart",
         "xnames": [
@@ -102,9 +102,9 @@ def test_unknown_xnames(capmc: Service) -> None:
 
 def test_unknown_xnames_may_be_passed_over(capmc: Service) -> None:
     body = {"xnames": [DOWN, "x1000c7s7b0n0", "nonsense"], "continue": True}
-    found = told(capmc, ON, body)
-    assert (found["e"], found["err_msg"]) == (0, "Errors encountered with 2/3 Xnames for On")
-    assert [each["xname"] for each in found["xnames"]] == ["nonsense", "x1000c7s7b0n0"]
+    refusal = reply_of(capmc, ON, body)
+    assert (refusal["e"], refusal["err_msg"]) == (0, "Errors encountered with 2/3 Xnames for On")
+    assert [entry["xname"] for entry in refusal["xnames"]] == ["nonsense", "x1000c7s7b0n0"]
     capmc.site.step(1.0)
     assert capmc.orders(DOWN) == ["On"]
 
@@ -135,28 +135,28 @@ def test_bodies_that_are_refused(capmc: Service, path: str, body: bytes, message
 def test_names_that_are_none_or_come_twice(capmc: Service) -> None:
     reply = capmc.ask("POST", ON, {"xnames": [DOWN, DOWN, "nonsense"]})
     assert reply.status == 400
-    assert [(each["xname"], each["err_msg"]) for each in reply.json()["xnames"]] == [
+    assert [(entry["xname"], entry["err_msg"]) for entry in reply.json()["xnames"]] == [
         (DOWN, "invalid/duplicate xname"),
         ("nonsense", "invalid/duplicate xname"),
     ]
 
 
 def test_status(capmc: Service) -> None:
-    assert told(capmc, STATUS, {"xnames": [DOWN, UP_TOO, UP]}) == {**FINE, "off": [DOWN], "on": [UP, UP_TOO]}
+    assert reply_of(capmc, STATUS, {"xnames": [DOWN, UP_TOO, UP]}) == {**FINE, "off": [DOWN], "on": [UP, UP_TOO]}
     filtered = {"xnames": [DOWN, UP], "filter": "show_off|Show_Ready"}
-    assert told(capmc, STATUS, filtered) == {**FINE, "off": [DOWN]}
-    everything = told(capmc, STATUS, {})
+    assert reply_of(capmc, STATUS, filtered) == {**FINE, "off": [DOWN]}
+    everything = reply_of(capmc, STATUS, {})
     assert {UP, BLADE, "x1000c0"} <= set(everything["on"])
     assert BMC not in everything["on"]
 
 
 def test_status_of_what_does_not_answer(capmc: Service) -> None:
     capmc.break_("bmc-unreachable", BMC)
-    assert told(capmc, STATUS, {"xnames": [UP]}) == {**FINE, "undefined": [UP]}
+    assert reply_of(capmc, STATUS, {"xnames": [UP]}) == {**FINE, "undefined": [UP]}
 
 
 def test_status_from_hsm(capmc: Service) -> None:
-    assert told(capmc, STATUS, {"xnames": [UP], "source": "hsm"}) == {**FINE, "ready": [UP]}
+    assert reply_of(capmc, STATUS, {"xnames": [UP], "source": "hsm"}) == {**FINE, "ready": [UP]}
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_status_from_hsm(capmc: Service) -> None:
         (b'{"source": "tea leaves"}', "unknown status source 'tea leaves'"),
         (b'{"xnames": ["nonsense", "x1", "x1"]}', "invalid/duplicate xnames: [nonsense x1]"),
         (b'{"xnames": ["x1000c7s7b0n0"]}', "disabled or not found: [x1000c7s7b0n0]"),
-        # HSM is asked for nodes that are off or on, and a node that is up is neither.
+        # CAPMC asks HSM for nodes that are off or on, and a node that is Ready is neither.
         (f'{{"xnames": ["{UP}"], "filter": "show_off"}}'.encode(), f"disabled or not found: [{UP}]"),
         (b'{"xnames": ["x1000c7s7b0n0"], "source": "smd"}', "xnames not found: [x1000c7s7b0n0]"),
     ],
@@ -179,8 +179,8 @@ def test_status_that_is_refused(capmc: Service, body: bytes, message: str) -> No
 
 def test_pcs_away(capmc: Service) -> None:
     capmc.break_("service-restart", "pcs")
-    assert told(capmc, ON, {"xnames": [DOWN]}) == {
+    assert reply_of(capmc, ON, {"xnames": [DOWN]}) == {
         "e": 500,
         "err_msg": "Error: Failed to send power request to PCS.",
     }
-    assert told(capmc, STATUS, {"xnames": [DOWN]})["err_msg"] == "Error: Failed to get status from PCS."
+    assert reply_of(capmc, STATUS, {"xnames": [DOWN]})["err_msg"] == "Error: Failed to get status from PCS."

@@ -1,4 +1,4 @@
-"""CFS as a client sees it, and those whom it talks to."""
+"""CFS as a client sees it, and stubs of the services that it asks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ OLD, NEW = "a" * 40, "b" * 40
 JSON_BODY = {"content-type": "application/json"}
 
 
-class Recorder:
-    """In the place of those who run sessions: it only hears of them."""
+class RunnerRecorder:
+    """Takes the place of the session runner, and records the calls."""
 
-    latest: Recorder
+    latest: RunnerRecorder
 
     def __init__(self, _: Context, records: CfsRecords) -> None:
         self.records = records
         self.created: list[str] = []
         self.deleted: list[str] = []
-        Recorder.latest = self
+        RunnerRecorder.latest = self
 
     def session_created(self, name: str) -> None:
         assert self.records.session(name) is not None
@@ -41,7 +41,7 @@ class Recorder:
 class Cfs(Service):
     def __init__(self, site: Site) -> None:
         super().__init__(site, "cfs", "")
-        self.runs = Recorder.latest
+        self.runs = RunnerRecorder.latest
         self.branches = {("cray", "one", "main"): OLD, ("cray", "two", "main"): OLD}
         self.tenants = {"vcluster-blue", "vcluster-red"}
         self.password = vcs_password(site.random)
@@ -54,12 +54,12 @@ class Cfs(Service):
         return self.runs.records
 
     def reopened(self) -> Cfs:
-        again = Cfs(reopen(self.site))
-        again.branches, again.tenants = self.branches, self.tenants
-        return again
+        reopened_cfs = Cfs(reopen(self.site))
+        reopened_cfs.branches, reopened_cfs.tenants = self.branches, self.tenants
+        return reopened_cfs
 
     def do(self, method: str, path: str, body: Any = None, tenant: str = "") -> Any:
-        """What a good answer says."""
+        """The body of the reply, which must be a success."""
         reply = self.say(method, path, body, tenant)
         assert reply.ok, reply.body
         return reply.json() if reply.body else None
@@ -71,16 +71,19 @@ class Cfs(Service):
     def problem(self, method: str, path: str, body: Any = None, tenant: str = "") -> tuple[int, str, str]:
         reply = self.say(method, path, body, tenant)
         assert reply.media == "application/problem+json", reply
-        told = reply.json()
-        assert told["status"] == reply.status
-        assert told["type"] == "about:blank"
-        return reply.status, told["title"], told["detail"]
+        document = reply.json()
+        assert document["status"] == reply.status
+        assert document["type"] == "about:blank"
+        return reply.status, document["title"], document["detail"]
 
     def configure(self, name: str, *repositories: str, commit: str = OLD) -> None:
-        layers = [{"clone_url": URL.format(each), "playbook": "site.yml", "commit": commit} for each in repositories]
+        layers = [
+            {"clone_url": URL.format(repository), "playbook": "site.yml", "commit": commit}
+            for repository in repositories
+        ]
         self.do("PUT", f"/v3/configurations/{name}", {"layers": layers})
 
-    def wish(self, configuration: str, *xnames: str) -> None:
+    def set_desired(self, configuration: str, *xnames: str) -> None:
         for xname in xnames:
             self.do("PATCH", f"/v3/components/{xname}", {"desired_config": configuration, "state": []})
 
@@ -88,14 +91,14 @@ class Cfs(Service):
         return str(self.get(f"/v3/components/{xname}")["configuration_status"])
 
     def nodes(self) -> list[str]:
-        return [each["id"] for each in self.get("/v3/components?limit=100000")["components"]]
+        return [component["id"] for component in self.get("/v3/components?limit=100000")["components"]]
 
     def plans(self) -> list[str]:
-        """The scheduled actions of CFS."""
+        """The actions that CFS has scheduled."""
         return [kind for _, kind, _ in self.site.scheduler._table.values() if kind.startswith("cfs.")]
 
     def apply(self, session: str, xnames: list[str], status: str = "applied") -> None:
-        """As Ansible would report on all layers of it."""
+        """Reports all layers of the session for these components, as Ansible would."""
         record = self.records.session(session)
         assert record is not None
         for layer in self.records.layers(record):
@@ -115,13 +118,13 @@ class Cfs(Service):
         return self.site.ask(service, call)
 
     def _vcs(self, call: Call) -> Reply:
-        given = b64decode(call.headers.get("authorization", "").removeprefix("Basic ")).decode()
-        if given != f"{VCS_USER}:{self.password}":
+        credentials = b64decode(call.headers.get("authorization", "").removeprefix("Basic ")).decode()
+        if credentials != f"{VCS_USER}:{self.password}":
             return Reply(401, b"{}")
-        _, _, _, _, owner, repo, *rest = call.path.split("/")
-        if not any(known[:2] == (owner, repo) for known in self.branches):
+        _, _, _, _, owner, repo, *file_path = call.path.split("/")
+        if not any(branch[:2] == (owner, repo) for branch in self.branches):
             return Reply(404, b"{}")
-        if not rest:
+        if not file_path:
             return Reply(200, b'{"default_branch": "main"}')
-        commit = self.branches.get((owner, repo, "/".join(rest[1:]))) if rest[0] == "branches" else None
+        commit = self.branches.get((owner, repo, "/".join(file_path[1:]))) if file_path[0] == "branches" else None
         return Reply(200, json.dumps({"commit": {"id": commit}}).encode()) if commit else Reply(404, b"{}")

@@ -1,4 +1,4 @@
-"""CFS on a machine whose sessions nobody runs, with a VCS and a TAPMS that the tests fill."""
+"""CFS on a machine that runs no sessions, with a VCS and a TAPMS that the tests fill."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from csm_emulator.services.cfs import routes
 from csm_emulator.site import Site
 from service_client import open_site
-from services.cfs.cfs_client import Cfs, Recorder
+from services.cfs.cfs_client import Cfs, RunnerRecorder
 
 Open = Callable[[str], Cfs]
 
 
 @pytest.fixture(autouse=True)
 def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "SessionRuns", Recorder)
+    monkeypatch.setattr(routes, "SessionRuns", RunnerRecorder)
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def cfs(open_cfs: Open) -> Cfs:
 
 @pytest.fixture(scope="module")
 def shared_cfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cfs]:
-    """For tests whose requests are refused."""
+    """A machine for tests whose requests are refused."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(routes, "SessionRuns", Recorder)
+        patch.setattr(routes, "SessionRuns", RunnerRecorder)
         opened = Cfs(open_site(tmp_path_factory.mktemp("shared") / "tiny.state"))
         yield opened
         opened.site.state_file.close()

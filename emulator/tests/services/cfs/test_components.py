@@ -1,4 +1,4 @@
-"""Components in version 3: what is stored, what is computed, who is found."""
+"""Components in version 3: stored fields, computed fields, and filters."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_deleted_component_comes_back_while_hsm_has_the_node(cfs: Cfs) -> None
     assert NODE in cfs.nodes()
 
 
-def test_hsm_is_asked_once_in_an_interval_and_its_failure_harms_nobody(cfs: Cfs) -> None:
+def test_hsm_is_asked_once_in_an_interval_and_its_failure_is_harmless(cfs: Cfs) -> None:
     cfs.step(10)
     cfs.asked.clear()
     fault = cfs.break_("server-error", "smd")
@@ -94,7 +94,7 @@ def test_errors_are_counted_anew_when_something_new_is_wanted(cfs: Cfs, patch: d
 
 def test_the_status_follows_layers_errors_and_configuration(cfs: Cfs) -> None:
     cfs.configure("c", "one", "two")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     assert cfs.status(NODE) == "pending"
     add = {"state_append": STATE}
     cfs.do("PATCH", f"/v3/components/{NODE}", add)
@@ -117,7 +117,7 @@ def test_the_status_follows_layers_errors_and_configuration(cfs: Cfs) -> None:
 
 def test_a_failed_layer_waits_for_retries_and_the_option_counts_where_no_policy_is(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": {**STATE, "status": "failed"}, "error_count": 1})
     assert cfs.status(NODE) == "pending"
     cfs.do("PATCH", "/v3/options", {"default_batcher_retry_policy": 1})
@@ -129,13 +129,13 @@ def test_a_failed_layer_waits_for_retries_and_the_option_counts_where_no_policy_
 
 
 def test_an_appended_layer_replaces_the_one_of_its_repository_and_playbook(cfs: Cfs) -> None:
-    other = {**STATE, "clone_url": URL.format("two")}
-    for each in (STATE, other, {**STATE, "commit": NEW, "status": "failed"}):
+    other_layer = {**STATE, "clone_url": URL.format("two")}
+    for layer in (STATE, other_layer, {**STATE, "commit": NEW, "status": "failed"}):
         cfs.step(1)
-        cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": each})
+        cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": layer})
     state = cfs.get(f"/v3/components/{NODE}?state_details=true")["state"]
     assert state == [
-        {**other, "last_updated": "2027-01-15T08:00:02Z"},
+        {**other_layer, "last_updated": "2027-01-15T08:00:02Z"},
         {**STATE, "commit": NEW, "status": "failed", "last_updated": "2027-01-15T08:00:03Z"},
     ]
 
@@ -143,32 +143,32 @@ def test_an_appended_layer_replaces_the_one_of_its_repository_and_playbook(cfs: 
 def test_a_layer_that_is_sent_unchanged_keeps_its_time(cfs: Cfs) -> None:
     cfs.do("PATCH", f"/v3/components/{NODE}", {"state": [STATE]})
     cfs.step(60)
-    other = {**STATE, "playbook": "other.yml"}
-    state = cfs.do("PATCH", f"/v3/components/{NODE}", {"state": [STATE, other]})["state"]
+    other_layer = {**STATE, "playbook": "other.yml"}
+    state = cfs.do("PATCH", f"/v3/components/{NODE}", {"state": [STATE, other_layer]})["state"]
     assert [layer["last_updated"] for layer in state] == ["2027-01-15T08:00:00Z", "2027-01-15T08:01:00Z"]
 
 
 def test_lists_are_filtered_by_everything_at_once(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     cfs.do("PATCH", f"/v3/components/{OTHER}", {"enabled": False, "tags": {"a": "b"}})
 
-    def found(query: str) -> list[str]:
-        return [each["id"] for each in cfs.get(f"/v3/components?{query}")["components"]]
+    def ids_of(query: str) -> list[str]:
+        return [component["id"] for component in cfs.get(f"/v3/components?{query}")["components"]]
 
-    assert found("status=pending") == [NODE, OTHER]
-    assert found("config_name=c&enabled=false") == [OTHER]
-    assert found("tags=a=b") == [OTHER]
-    assert found(f"ids={NODE},{OTHER},x1&enabled=True") == [NODE]
-    assert found("status=configured") == []
-    assert len(found("status=unconfigured")) == len(cfs.nodes()) - 2
+    assert ids_of("status=pending") == [NODE, OTHER]
+    assert ids_of("config_name=c&enabled=false") == [OTHER]
+    assert ids_of("tags=a=b") == [OTHER]
+    assert ids_of(f"ids={NODE},{OTHER},x1&enabled=True") == [NODE]
+    assert ids_of("status=configured") == []
+    assert len(ids_of("status=unconfigured")) == len(cfs.nodes()) - 2
     assert cfs.problem("GET", "/v3/components?tags=a") == (400, "Error parsing the tags provided.", "")
 
 
 def test_pages_follow_one_another(cfs: Cfs) -> None:
     nodes = cfs.nodes()
     first = cfs.get("/v3/components?limit=2&enabled=true")
-    assert [each["id"] for each in first["components"]] == nodes[:2]
+    assert [component["id"] for component in first["components"]] == nodes[:2]
     assert first["next"] == {
         "ids": "",
         "status": "",
@@ -180,9 +180,9 @@ def test_pages_follow_one_another(cfs: Cfs) -> None:
         "limit": 2,
         "after_id": nodes[1],
     }
-    rest = cfs.get(f"/v3/components?limit={len(nodes) - 2}&after_id={nodes[1]}")
-    assert [each["id"] for each in rest["components"]] == nodes[2:]
-    assert rest["next"] is None
+    last_page = cfs.get(f"/v3/components?limit={len(nodes) - 2}&after_id={nodes[1]}")
+    assert [component["id"] for component in last_page["components"]] == nodes[2:]
+    assert last_page["next"] is None
     cfs.do("PATCH", "/v3/options", {"default_page_size": 3})
     assert len(cfs.get("/v3/components")["components"]) == 3
 
@@ -190,11 +190,11 @@ def test_pages_follow_one_another(cfs: Cfs) -> None:
 def test_many_are_patched_by_a_filter_or_one_by_one(cfs: Cfs) -> None:
     body = {"patch": {"desired_config": "c", "id": "ignored"}, "filters": {"ids": f"{OTHER},{NODE}", "status": ""}}
     assert cfs.do("PATCH", "/v3/components", body) == {"component_ids": [NODE, OTHER]}
-    assert [cfs.get(f"/v3/components/{each}")["desired_config"] for each in (NODE, OTHER)] == ["c", "c"]
-    each = [{"id": OTHER, "enabled": False}, {"id": OTHER, "tags": {"a": "b"}}]
-    assert cfs.do("PATCH", "/v3/components", each) == {"component_ids": [OTHER, OTHER]}
+    assert [cfs.get(f"/v3/components/{xname}")["desired_config"] for xname in (NODE, OTHER)] == ["c", "c"]
+    patches = [{"id": OTHER, "enabled": False}, {"id": OTHER, "tags": {"a": "b"}}]
+    assert cfs.do("PATCH", "/v3/components", patches) == {"component_ids": [OTHER, OTHER]}
     assert cfs.get(f"/v3/components/{OTHER}").items() >= {"enabled": False, "tags": {"a": "b"}}.items()
-    unknown = [{"id": NODE, "enabled": False}, {"id": "nobody"}]
+    unknown = [{"id": NODE, "enabled": False}, {"id": "missing"}]
     assert cfs.problem("PATCH", "/v3/components", unknown)[0] == 404
     assert cfs.get(f"/v3/components/{NODE}")["enabled"] is True
     assert cfs.problem("PATCH", "/v3/components", [{"enabled": False}]) == (
@@ -240,12 +240,12 @@ def test_a_component_without_a_state_breaks_every_list_that_it_is_in(cfs: Cfs) -
         ("PATCH", "", 7, "7 is not valid under any of the given schemas"),
     ],
 )
-def test_what_is_wrong_is_said_in_the_words_of_the_framework(
+def test_errors_have_the_words_of_the_framework(
     shared_cfs: Cfs, method: str, path: str, body: object, detail: str
 ) -> None:
-    status, title, told = shared_cfs.problem(method, f"/v3/components{path}", body)
+    status, title, reply_detail = shared_cfs.problem(method, f"/v3/components{path}", body)
     assert (status, title) == (400, "Bad Request")
-    assert told.split("\n")[0] == detail
+    assert reply_detail.split("\n")[0] == detail
 
 
 @pytest.mark.parametrize(
@@ -253,12 +253,12 @@ def test_what_is_wrong_is_said_in_the_words_of_the_framework(
 )
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 def test_garbage_is_refused(shared_cfs: Cfs, method: str, path: str) -> None:
-    before = shared_cfs.get("/v3/components?state_details=true")
+    components_before = shared_cfs.get("/v3/components?state_details=true")
     for body in GARBAGE:
         if path.endswith(NODE) or body != b"[]":
             assert shared_cfs.ask(method, path, body, JSON_BODY).status == 400, body
     assert shared_cfs.ask(method, path, b"<a/>", {"content-type": "text/xml"}).status == 415
-    assert shared_cfs.get("/v3/components?state_details=true") == before
+    assert shared_cfs.get("/v3/components?state_details=true") == components_before
 
 
 def test_names_that_no_database_takes(cfs: Cfs) -> None:
@@ -278,10 +278,10 @@ def test_names_that_no_database_takes(cfs: Cfs) -> None:
 
 def test_everything_is_there_after_a_restart(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": STATE})
     cfs.do("DELETE", f"/v3/components/{OTHER}")
-    before = cfs.get(f"/v3/components/{NODE}?state_details=true&config_details=true")
-    again = cfs.reopened()
-    assert again.get(f"/v3/components/{NODE}?state_details=true&config_details=true") == before
-    assert again.say("GET", f"/v3/components/{OTHER}").status == 404
+    component_before = cfs.get(f"/v3/components/{NODE}?state_details=true&config_details=true")
+    reopened_cfs = cfs.reopened()
+    assert reopened_cfs.get(f"/v3/components/{NODE}?state_details=true&config_details=true") == component_before
+    assert reopened_cfs.say("GET", f"/v3/components/{OTHER}").status == 404

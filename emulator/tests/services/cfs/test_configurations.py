@@ -1,4 +1,4 @@
-"""Configurations: layers, branches, owners."""
+"""Configurations: layers, branches, tenants."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def put(cfs: Cfs, *layers: dict[str, Any], **more: Any) -> Any:
 
 def test_a_branch_becomes_its_commit_and_is_read_back_as_it_was_answered(cfs: Cfs) -> None:
     inventory = {"clone_url": URL.format("two"), "branch": "main"}
-    made = put(cfs, ONE, TWO, additional_inventory=inventory, description="d")
-    assert made == {
+    configuration = put(cfs, ONE, TWO, additional_inventory=inventory, description="d")
+    assert configuration == {
         "name": "c",
         "description": "d",
         "last_updated": "2027-01-15T08:00:00Z",
         "layers": [{**ONE, "commit": OLD}, TWO],
         "additional_inventory": {**inventory, "commit": OLD},
     }
-    assert cfs.get("/v3/configurations/c") == made
-    assert cfs.get("/v3/configurations") == {"configurations": [made], "next": None}
-    assert cfs.reopened().get("/v3/configurations/c") == made
+    assert cfs.get("/v3/configurations/c") == configuration
+    assert cfs.get("/v3/configurations") == {"configurations": [configuration], "next": None}
+    assert cfs.reopened().get("/v3/configurations/c") == configuration
 
 
 def test_a_patch_looks_at_the_branches_again(cfs: Cfs) -> None:
     put(cfs, ONE, TWO, additional_inventory={"clone_url": URL.format("two"), "branch": "main"})
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     cfs.branches["cray", "one", "main"] = NEW
     cfs.step(60)
     changed = cfs.do("PATCH", "/v3/configurations/c")
@@ -52,9 +52,9 @@ def test_a_patch_looks_at_the_branches_again(cfs: Cfs) -> None:
 
 def test_branches_can_be_dropped(cfs: Cfs) -> None:
     body = {"layers": [ONE], "additional_inventory": {"clone_url": URL.format("two"), "branch": "main"}}
-    made = cfs.do("PUT", "/v3/configurations/c?drop_branches=true", body)
-    assert made["layers"] == [{"clone_url": ONE["clone_url"], "playbook": "site.yml", "commit": OLD}]
-    assert made["additional_inventory"] == {"clone_url": URL.format("two"), "commit": OLD}
+    configuration = cfs.do("PUT", "/v3/configurations/c?drop_branches=true", body)
+    assert configuration["layers"] == [{"clone_url": ONE["clone_url"], "playbook": "site.yml", "commit": OLD}]
+    assert configuration["additional_inventory"] == {"clone_url": URL.format("two"), "commit": OLD}
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_what_cannot_be_cloned_or_checked_out_is_refused(
         f"Failed interacting with the specified clone_url: Command '{command.format(url=url)}' returned non-zero exit "
         f"status {code}."
     )
-    told = (400, "Error converting branch name to commit", detail)
-    assert cfs.problem("PUT", "/v3/configurations/c", body) == told
+    problem = (400, "Error converting branch name to commit", detail)
+    assert cfs.problem("PUT", "/v3/configurations/c", body) == problem
     assert cfs.say("GET", "/v3/configurations/c").status == 404
 
 
@@ -128,13 +128,13 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
     assert cfs.say("PUT", f"/v2/configurations/{'c' * 61}", {"layers": []}).status == 200
 
 
-def test_a_configuration_that_somebody_wants_stays(cfs: Cfs) -> None:
+def test_a_desired_configuration_cannot_be_deleted(cfs: Cfs) -> None:
     put(cfs, TWO)
-    cfs.wish("c", NODE)
-    told = (400, "Configuration is in use.", "Configuration c is referenced by the desired state of some components")
-    assert cfs.problem("DELETE", "/v3/configurations/c") == told
-    assert cfs.problem("DELETE", "/v2/configurations/c") == told
-    cfs.wish("", NODE)
+    cfs.set_desired("c", NODE)
+    problem = (400, "Configuration is in use.", "Configuration c is referenced by the desired state of some components")
+    assert cfs.problem("DELETE", "/v3/configurations/c") == problem
+    assert cfs.problem("DELETE", "/v2/configurations/c") == problem
+    cfs.set_desired("", NODE)
     assert cfs.say("DELETE", "/v3/configurations/c").status == 204
     assert cfs.problem("DELETE", "/v3/configurations/c") == (
         404,
@@ -147,12 +147,14 @@ def test_a_configuration_that_somebody_wants_stays(cfs: Cfs) -> None:
 def test_pages_and_what_is_in_use(cfs: Cfs) -> None:
     for name in ("c", "a", "b"):
         cfs.configure(name, "one")
-    cfs.wish("a", NODE)
+    cfs.set_desired("a", NODE)
     first = cfs.get("/v3/configurations?limit=2")
-    assert [each["name"] for each in first["configurations"]] == ["a", "b"]
+    assert [configuration["name"] for configuration in first["configurations"]] == ["a", "b"]
     assert first["next"] == {"in_use": None, "limit": 2, "after_id": "b"}
-    assert [each["name"] for each in cfs.get("/v3/configurations?after_id=b")["configurations"]] == ["c"]
-    # The service looks in a field that components have no more.
+    assert [configuration["name"] for configuration in cfs.get("/v3/configurations?after_id=b")["configurations"]] == [
+        "c"
+    ]
+    # The service looks in a field that components do not have any more.
     assert cfs.get("/v3/configurations?in_use=true")["configurations"] == []
     assert len(cfs.get("/v3/configurations?in_use=false")["configurations"]) == 3
 
@@ -167,22 +169,22 @@ def test_a_tenant_sees_and_changes_his_own_only(cfs: Cfs) -> None:
     for method in ("GET", "PUT", "PATCH", "DELETE"):
         body: Any = {"layers": []} if method == "PUT" else None
         for name, tenant in (("c", RED), ("everybodys", BLUE)):
-            told = cfs.problem(method, f"/v3/configurations/{name}", body, tenant)
-            assert told == (403, "Forbidden operation.", detail), (method, name)
+            problem = cfs.problem(method, f"/v3/configurations/{name}", body, tenant)
+            assert problem == (403, "Forbidden operation.", detail), (method, name)
     assert cfs.do("GET", "/v3/configurations/c", tenant=BLUE) == mine
     assert cfs.say("DELETE", "/v3/configurations/c", tenant=BLUE).status == 204
 
 
 def test_tenants_that_cannot_be(cfs: Cfs) -> None:
-    told = (400, "Invalid tenant", "The provided tenant does not exist")
-    assert cfs.problem("GET", "/v3/configurations", tenant="vcluster-none") == told
+    problem = (400, "Invalid tenant", "The provided tenant does not exist")
+    assert cfs.problem("GET", "/v3/configurations", tenant="vcluster-none") == problem
     assert cfs.say("GET", "/v2/configurations", tenant="vcluster-none").status == 200
     assert cfs.problem("GET", "/v3/configurations", tenant="t" * 128)[1] == "Bad Request"
     cfs.instead["tapms"] = Reply(503)
     assert cfs.problem("GET", "/v3/configurations", tenant=BLUE)[0] == 500
     del cfs.instead["tapms"]
     body = {"layers": [TWO], "tenant_name": RED}
-    told = (403, "Forbidden operation.", "Modification to existing field 'tenant_name' is not permitted.")
-    assert cfs.problem("PUT", "/v3/configurations/c", body, BLUE) == told
+    problem = (403, "Forbidden operation.", "Modification to existing field 'tenant_name' is not permitted.")
+    assert cfs.problem("PUT", "/v3/configurations/c", body, BLUE) == problem
     cfs.do("PUT", "/v3/configurations/c", body)
     assert cfs.do("GET", "/v3/configurations/c", tenant=RED)["tenant_name"] == RED

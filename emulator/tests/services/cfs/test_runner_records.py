@@ -1,4 +1,4 @@
-"""What those who run sessions see and write."""
+"""The records that the session runner reads and writes."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_the_layers_of_a_session(cfs: Cfs, limit: str, places: list[str]) -> Non
         for repo, name in names.items()
     ]
     cfs.do("PUT", "/v3/configurations/c", {"layers": layers})
-    found = cfs.records.layers(session(cfs, "c", limit))
-    assert [layer["layer"] for layer in found] == places
-    for layer in found:
+    session_layers = cfs.records.layers(session(cfs, "c", limit))
+    assert [layer["layer"] for layer in session_layers] == places
+    for layer in session_layers:
         assert layer == {**layers[int(layer["layer"])], "special_parameters": {}, "layer": layer["layer"]}
 
 
@@ -66,19 +66,19 @@ def test_the_inventory_is_that_of_the_configuration_or_of_the_options(cfs: Cfs) 
 
 def test_reports_of_ansible(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE, OTHER)
+    cfs.set_desired("c", NODE, OTHER)
     layer = cfs.records.layers(session(cfs, "c"))[0]
-    cfs.records.append_state([NODE, OTHER, "nobody"], layer, "failed", "s")
+    cfs.records.append_state([NODE, OTHER, "missing"], layer, "failed", "s")
     cfs.records.append_state([NODE], layer, "failed", "s")
     cfs.records.append_state([OTHER], layer, "incomplete", "s")
-    assert "nobody" not in cfs.nodes()
-    found = cfs.records.components([NODE, OTHER, "nobody"])
-    assert [record["error_count"] for record in found.values()] == [2, 1]
+    assert "missing" not in cfs.nodes()
+    components = cfs.records.components([NODE, OTHER, "missing"])
+    assert [record["error_count"] for record in components.values()] == [2, 1]
     assert cfs.status(OTHER) == "pending"
     cfs.records.append_state([NODE], layer, "failed", "s")
     assert cfs.status(NODE) == "failed"
     cfs.records.append_state([NODE, OTHER], layer, "applied", "s")
-    assert [cfs.status(each) for each in (NODE, OTHER)] == ["configured", "configured"]
+    assert [cfs.status(xname) for xname in (NODE, OTHER)] == ["configured", "configured"]
     assert (
         cfs.get(f"/v3/components/{NODE}?state_details=true").items()
         >= {

@@ -1,4 +1,4 @@
-"""Sessions: how they are asked for, reported on, found and removed."""
+"""Sessions: creation, reports, filters and deletion."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make(cfs: Cfs, name: str, **more: Any) -> Any:
 
 
 def names(cfs: Cfs, query: str = "") -> list[str]:
-    return [each["name"] for each in cfs.get(f"/v3/sessions?{query}")["sessions"]]
+    return [session["name"] for session in cfs.get(f"/v3/sessions?{query}")["sessions"]]
 
 
 def test_a_session_as_it_begins(cfs: Cfs) -> None:
@@ -60,7 +60,7 @@ def test_everything_that_can_be_asked_for_is_there(cfs: Cfs) -> None:
         "groups": [{"name": "Compute", "members": [IMAGE]}],
         "image_map": [{"source_id": IMAGE, "result_name": "new"}],
     }
-    made = make(
+    session = make(
         cfs,
         "s.with-all.1",
         configuration_limit="0",
@@ -72,9 +72,14 @@ def test_everything_that_can_be_asked_for_is_there(cfs: Cfs) -> None:
         tags={"bos_session": "b"},
         debug_on_failure=True,
     )
-    assert made["configuration"] == {"name": "c", "limit": "0"}
-    assert made["ansible"] == {"config": "mine", "limit": "Compute", "verbosity": 4, "passthrough": "--tags a -e x=y"}
-    assert (made["target"], made["tags"], made["debug_on_failure"]) == (target, {"bos_session": "b"}, True)
+    assert session["configuration"] == {"name": "c", "limit": "0"}
+    assert session["ansible"] == {
+        "config": "mine",
+        "limit": "Compute",
+        "verbosity": 4,
+        "passthrough": "--tags a -e x=y",
+    }
+    assert (session["target"], session["tags"], session["debug_on_failure"]) == (target, {"bos_session": "b"}, True)
 
 
 @pytest.mark.parametrize("name", ["debug_noop", "debug_fail", "debug_facts"])
@@ -83,7 +88,9 @@ def test_built_in_playbooks_need_no_configuration(cfs: Cfs, name: str) -> None:
 
 
 def _target(definition: str, *groups: tuple[str, list[str]]) -> dict[str, Any]:
-    return {"target": {"definition": definition, "groups": [{"name": name, "members": each} for name, each in groups]}}
+    return {
+        "target": {"definition": definition, "groups": [{"name": name, "members": members} for name, members in groups]}
+    }
 
 
 @pytest.mark.parametrize(
@@ -116,31 +123,31 @@ def _target(definition: str, *groups: tuple[str, list[str]]) -> dict[str, Any]:
 )
 def test_what_a_session_cannot_be(cfs: Cfs, more: dict[str, Any], status: int, detail: str) -> None:
     make(cfs, "taken")
-    told = cfs.problem("POST", "/v3/sessions", {"name": "s", "configuration_name": "c", **more})
-    assert told[0] == status
-    assert told[2].startswith(detail)
+    problem = cfs.problem("POST", "/v3/sessions", {"name": "s", "configuration_name": "c", **more})
+    assert problem[0] == status
+    assert problem[2].startswith(detail)
     assert names(cfs) == ["taken"]
     assert cfs.runs.created == ["taken"]
 
 
 def test_garbage_is_refused(cfs: Cfs) -> None:
     make(cfs, "s")
-    before = cfs.get("/v3/sessions/s")
+    session_before = cfs.get("/v3/sessions/s")
     for body in GARBAGE:
         for version in ("v2", "v3"):
             assert cfs.ask("POST", f"/{version}/sessions", body, JSON_BODY).status == 400, body
             assert cfs.ask("PATCH", f"/{version}/sessions/s", body, JSON_BODY).status in (400, 500), body
     crooked: list[Any] = [{"status": None}, {"status": {"session": []}}, {"status": {"artifacts": {}}}, {"status": []}]
-    for each in (*crooked, []):
+    for content in (*crooked, []):
         for version in ("v2", "v3"):
-            assert cfs.say("PATCH", f"/{version}/sessions/s", each).status in (200, 500), each
+            assert cfs.say("PATCH", f"/{version}/sessions/s", content).status in (200, 500), content
     deep = b'{"status":{"session":{"x":' + b"[" * 300 + b"]" * 300 + b"}}}"
     assert cfs.ask("PATCH", "/v3/sessions/s", deep, JSON_BODY).status == 500
-    assert cfs.get("/v3/sessions/s") == before
+    assert cfs.get("/v3/sessions/s") == session_before
     cfs.site.save()
 
 
-def test_a_start_that_is_no_time_harms_those_who_ask_for_ages_only(cfs: Cfs) -> None:
+def test_an_invalid_start_time_only_breaks_filters_by_age(cfs: Cfs) -> None:
     make(cfs, "s")
     cfs.do("PATCH", "/v3/sessions/s", {"status": {"session": {"start_time": "nonsense", "status": "complete"}}})
     assert cfs.problem("GET", "/v3/sessions?min_age=1d")[0] == 500
@@ -154,8 +161,8 @@ def test_a_status_goes_forward_only_and_nothing_empty_overwrites(cfs: Cfs) -> No
     make(cfs, "s")
 
     def report(**fields: Any) -> dict[str, Any]:
-        told = cfs.do("PATCH", "/v3/sessions/s", {"status": {"session": fields}})
-        return dict(told["status"]["session"])
+        session = cfs.do("PATCH", "/v3/sessions/s", {"status": {"session": fields}})
+        return dict(session["status"]["session"])
 
     assert report(status="running", job="cfs-1")["job"] == "cfs-1"
     assert report(status="pending")["status"] == "running"
@@ -203,7 +210,7 @@ def test_sessions_are_found_by_what_they_are(cfs: Cfs) -> None:
     assert names(cfs, "min_age=25h") == []
     assert names(cfs, "max_age=23h") == ["new"]
     assert names(cfs, "max_age=1w") == ["new", "old"]
-    assert [each["name"] for each in cfs.get("/v2/sessions?age=60m")] == ["old"]
+    assert [session["name"] for session in cfs.get("/v2/sessions?age=60m")] == ["old"]
     assert cfs.problem("GET", "/v3/sessions?tags=a")[1] == "Error parsing the tags provided."
     assert cfs.problem("GET", "/v3/sessions?min_age=soon")[1] == "Bad Request"
     assert cfs.problem("GET", "/v3/sessions?min_age=999999999w")[0] == 500
@@ -213,7 +220,7 @@ def test_pages(cfs: Cfs) -> None:
     for name in ("b", "c", "a"):
         make(cfs, name)
     first = cfs.get("/v3/sessions?limit=2&status=pending")
-    assert [each["name"] for each in first["sessions"]] == ["a", "b"]
+    assert [session["name"] for session in first["sessions"]] == ["a", "b"]
     assert first["next"] == {
         "age": None,
         "min_age": None,
@@ -228,7 +235,7 @@ def test_pages(cfs: Cfs) -> None:
     assert names(cfs, "after_id=b&limit=2") == ["c"]
 
 
-def test_one_session_or_many_are_deleted_and_those_who_run_them_hear_of_it(cfs: Cfs) -> None:
+def test_deleted_sessions_are_reported_to_the_runner(cfs: Cfs) -> None:
     for name in ("a", "b", "c", "d"):
         make(cfs, name)
     for name in ("b", "c"):

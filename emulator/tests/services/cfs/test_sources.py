@@ -23,9 +23,9 @@ def path(name: str) -> str:
 
 
 def test_a_source_is_named_by_its_url_and_shows_no_password(cfs: Cfs) -> None:
-    made = new(cfs, description="d")
-    secret = made["credentials"]["secret_name"]
-    assert made == {
+    source = new(cfs, description="d")
+    secret = source["credentials"]["secret_name"]
+    assert source == {
         "name": ONE,
         "description": "d",
         "clone_url": ONE,
@@ -33,22 +33,22 @@ def test_a_source_is_named_by_its_url_and_shows_no_password(cfs: Cfs) -> None:
         "last_updated": "2027-01-15T08:00:00Z",
     }
     assert secret.startswith("cfs-source-credentials-")
-    assert cfs.get(path(ONE)) == made
-    assert cfs.get("/v3/sources") == {"sources": [made], "next": None}
-    again = cfs.reopened()
-    assert again.get(path(ONE)) == made
-    assert again.records.credentials(ONE) == {"username": "crayvcs", "password": cfs.password}
-    assert new(again, name="other")["credentials"]["secret_name"] != secret
-    told = (409, "Conflicting source name", "A source with the name other already exists")
+    assert cfs.get(path(ONE)) == source
+    assert cfs.get("/v3/sources") == {"sources": [source], "next": None}
+    reopened_cfs = cfs.reopened()
+    assert reopened_cfs.get(path(ONE)) == source
+    assert reopened_cfs.records.credentials(ONE) == {"username": "crayvcs", "password": cfs.password}
+    assert new(reopened_cfs, name="other")["credentials"]["secret_name"] != secret
+    problem = (409, "Conflicting source name", "A source with the name other already exists")
     body = {"name": "other", "clone_url": "u", "credentials": {"username": "u", "password": "p"}}
-    assert again.problem("POST", "/v3/sources", body) == told
+    assert reopened_cfs.problem("POST", "/v3/sources", body) == problem
 
 
 def test_a_branch_of_a_source_is_asked_for_with_its_credentials(cfs: Cfs) -> None:
     new(cfs, name="s")
     layer = {"source": "s", "playbook": "site.yml", "branch": "main"}
-    made = cfs.do("PUT", "/v3/configurations/c", {"layers": [layer]})
-    assert made["layers"] == [{**layer, "commit": OLD}]
+    configuration = cfs.do("PUT", "/v3/configurations/c", {"layers": [layer]})
+    assert configuration["layers"] == [{**layer, "commit": OLD}]
     cfs.do("PATCH", "/v3/sources/s", {"credentials": {"username": "crayvcs", "password": "wrong"}})
     status, title, detail = cfs.problem("PATCH", "/v3/configurations/c")
     assert (status, title) == (400, "Error converting branch name to commit")
@@ -56,10 +56,12 @@ def test_a_branch_of_a_source_is_asked_for_with_its_credentials(cfs: Cfs) -> Non
 
 
 def test_a_patch_changes_what_it_names_and_keeps_the_secret(cfs: Cfs) -> None:
-    before = new(cfs, name="s", ca_cert={"configmap_name": "m"})
+    source_before = new(cfs, name="s", ca_cert={"configmap_name": "m"})
     cfs.step(1)
-    after = cfs.do("PATCH", "/v3/sources/s", {"description": "d", "credentials": {"username": "u", "password": "p"}})
-    assert after == {**before, "description": "d", "last_updated": "2027-01-15T08:00:01Z"}
+    source_after = cfs.do(
+        "PATCH", "/v3/sources/s", {"description": "d", "credentials": {"username": "u", "password": "p"}}
+    )
+    assert source_after == {**source_before, "description": "d", "last_updated": "2027-01-15T08:00:01Z"}
     assert cfs.records.credentials("s") == {"username": "u", "password": "p"}
     half = {"credentials": {"username": "u"}}
     detail = "Both username and password must be provided for password authentication credentials"
@@ -73,11 +75,11 @@ def test_a_source_that_is_used_stays(cfs: Cfs) -> None:
     credentials = new(cfs, name="t")["credentials"]
     cfs.do("PUT", "/v3/configurations/c", {"layers": [{"source": "s", "playbook": "p", "commit": OLD}]})
     cfs.do("PATCH", "/v3/options", {"additional_inventory_source": "t"})
-    assert [each["name"] for each in cfs.get("/v3/sources?in_use=true")["sources"]] == ["s", "t"]
+    assert [source["name"] for source in cfs.get("/v3/sources?in_use=true")["sources"]] == ["s", "t"]
     assert cfs.get("/v3/sources?in_use=false")["sources"] == []
     for name in ("s", "t"):
-        told = (400, "Source is in use.", f"Source {name} is referenced by some configurations")
-        assert cfs.problem("DELETE", f"/v3/sources/{name}") == told
+        problem = (400, "Source is in use.", f"Source {name} is referenced by some configurations")
+        assert cfs.problem("DELETE", f"/v3/sources/{name}") == problem
     cfs.do("PATCH", "/v3/options", {"additional_inventory_source": ""})
     assert cfs.say("DELETE", "/v3/sources/t").status == 204
     cfs.do("POST", "/v3/sources/restored", {"clone_url": ONE, "credentials": credentials})
@@ -88,8 +90,8 @@ def test_a_source_that_is_used_stays(cfs: Cfs) -> None:
 
 def test_a_lost_source_is_restored_with_the_name_of_its_secret(cfs: Cfs) -> None:
     secret = {"authentication_method": "password", "secret_name": "gone"}
-    made = cfs.do("POST", "/v3/sources/s", {"clone_url": ONE, "credentials": secret})
-    assert (made["name"], made["credentials"]) == ("s", secret)
+    source = cfs.do("POST", "/v3/sources/s", {"clone_url": ONE, "credentials": secret})
+    assert (source["name"], source["credentials"]) == ("s", secret)
     assert cfs.say("POST", "/v3/sources/s", {"clone_url": ONE, "credentials": secret}).status == 409
     layer = {"source": "s", "playbook": "site.yml", "branch": "main"}
     detail = "Error loading Vault secret: None, on get http://cray-vault.vault:8200/v1/secret/data/gone"
@@ -100,7 +102,7 @@ def test_pages(cfs: Cfs) -> None:
     for name in ("c", "a", "b"):
         new(cfs, name=name)
     first = cfs.get("/v3/sources?limit=2")
-    assert [each["name"] for each in first["sources"]] == ["a", "b"]
+    assert [source["name"] for source in first["sources"]] == ["a", "b"]
     assert first["next"] == {"in_use": None, "limit": 2, "after_id": "b"}
 
 
@@ -122,8 +124,8 @@ def test_what_a_source_must_be(cfs: Cfs, body: dict[str, Any]) -> None:
 
 def test_garbage_is_refused(cfs: Cfs) -> None:
     new(cfs, name="s")
-    before = cfs.get("/v3/sources")
+    sources_before = cfs.get("/v3/sources")
     for body in GARBAGE:
         for method, where in (("POST", "/v3/sources"), ("POST", "/v3/sources/t"), ("PATCH", "/v3/sources/s")):
             assert cfs.ask(method, where, body, JSON_BODY).status == 400, (method, where, body)
-    assert cfs.get("/v3/sources") == before
+    assert cfs.get("/v3/sources") == sources_before

@@ -30,10 +30,10 @@ def test_a_component_of_version_2(cfs: Cfs) -> None:
         "errorCount": 0,
     }
     assert cfs.get(f"/v3/components/{NODE}?state_details=true")["state"] == [V3_STATE]
-    shown = cfs.get(f"/v2/components/{NODE}")
-    assert shown["configurationStatus"] == "configured"
-    assert shown["state"][0]["commit"] == f"{OLD}_failed"
-    assert cfs.get("/v2/components?configName=c&enabled=false") == [shown]
+    component = cfs.get(f"/v2/components/{NODE}")
+    assert component["configurationStatus"] == "configured"
+    assert component["state"][0]["commit"] == f"{OLD}_failed"
+    assert cfs.get("/v2/components?configName=c&enabled=false") == [component]
     add = {"stateAppend": {**V2_STATE, "commit": NEW}}
     assert cfs.do("PATCH", f"/v2/components/{NODE}", add)["state"][0]["commit"] == NEW
     assert cfs.get(f"/v3/components/{NODE}?state_details=true")["state"][0]["status"] == "applied"
@@ -41,7 +41,7 @@ def test_a_component_of_version_2(cfs: Cfs) -> None:
 
 def test_the_details_of_version_2(cfs: Cfs) -> None:
     cfs.configure("c", "one")
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     assert cfs.get(f"/v2/components/{NODE}?configDetails=true")["desiredState"] == [
         {"cloneUrl": URL.format("one"), "playbook": "site.yml", "commit": OLD}
     ]
@@ -50,16 +50,16 @@ def test_the_details_of_version_2(cfs: Cfs) -> None:
 
 
 def test_many_components_of_version_2(cfs: Cfs) -> None:
-    done = cfs.do("PATCH", "/v2/components", {"patch": {"enabled": False}, "filters": {"ids": NODE}})
-    assert [(each["id"], each["enabled"]) for each in done] == [(NODE, False)]
-    done = cfs.do("PATCH", "/v2/components", [{"id": OTHER, "desiredConfig": "c"}])
-    assert done[0]["desiredConfig"] == "c"
-    done = cfs.do("PUT", "/v2/components", [{"id": "x1", "state": [], "desiredConfig": ""}])
-    assert done == [{"id": "x1", "state": [], "desiredConfig": "", "errorCount": 0}]
+    components = cfs.do("PATCH", "/v2/components", {"patch": {"enabled": False}, "filters": {"ids": NODE}})
+    assert [(component["id"], component["enabled"]) for component in components] == [(NODE, False)]
+    components = cfs.do("PATCH", "/v2/components", [{"id": OTHER, "desiredConfig": "c"}])
+    assert components[0]["desiredConfig"] == "c"
+    components = cfs.do("PUT", "/v2/components", [{"id": "x1", "state": [], "desiredConfig": ""}])
+    assert components == [{"id": "x1", "state": [], "desiredConfig": "", "errorCount": 0}]
     assert cfs.problem("PUT", "/v2/components/x2", {"id": "x2"})[0] == 500
     two = {"cloneUrl": "u", "playbook": "p", "commit": "a_b_c", "sessionName": "s"}
     assert cfs.problem("PATCH", "/v2/components", [{"id": OTHER, "stateAppend": two}])[0] == 500
-    # It is compared with what is there, so the first passes.
+    # The layer is compared with the stored one, so the first passes.
     assert cfs.say("PATCH", f"/v2/components/{OTHER}", {"stateAppend": {"commit": "c"}}).status == 200
     assert cfs.problem("PATCH", f"/v2/components/{OTHER}", {"stateAppend": {"commit": "c"}})[0] == 500
 
@@ -79,17 +79,19 @@ def test_lists_of_version_2_have_one_page(cfs: Cfs) -> None:
 
 def test_a_configuration_of_version_2(cfs: Cfs) -> None:
     layer = {"cloneUrl": URL.format("one"), "branch": "main", "specialParameters": {"imsRequireDkms": True}}
-    made = cfs.do("PUT", "/v2/configurations/c", {"layers": [layer], "additional_inventory": {"cloneUrl": "u"}})
-    assert made == {
+    configuration = cfs.do(
+        "PUT", "/v2/configurations/c", {"layers": [layer], "additional_inventory": {"cloneUrl": "u"}}
+    )
+    assert configuration == {
         "name": "c",
         "lastUpdated": "2027-01-15T08:00:00Z",
         "layers": [{**layer, "commit": OLD}],
         "additional_inventory": {"cloneUrl": "u"},
     }
-    assert cfs.get("/v2/configurations/c") == made
-    assert cfs.get("/v2/configurations") == [made]
-    shown = cfs.get("/v3/configurations/c")["layers"][0]
-    assert shown["special_parameters"] == {"ims_require_dkms": True}
+    assert cfs.get("/v2/configurations/c") == configuration
+    assert cfs.get("/v2/configurations") == [configuration]
+    layer_v3 = cfs.get("/v3/configurations/c")["layers"][0]
+    assert layer_v3["special_parameters"] == {"ims_require_dkms": True}
     cfs.branches["cray", "one", "main"] = NEW
     assert cfs.do("PATCH", "/v2/configurations/c")["layers"][0]["commit"] == NEW
     assert cfs.get("/v3/configurations/c")["layers"][0]["commit"] == NEW
@@ -99,10 +101,10 @@ def test_a_configuration_of_version_2(cfs: Cfs) -> None:
 
 def test_the_default_playbook_counts_for_layers_of_version_2(cfs: Cfs) -> None:
     cfs.do("PUT", "/v2/configurations/c", {"layers": [{"cloneUrl": URL.format("one"), "commit": OLD}]})
-    cfs.wish("c", NODE)
+    cfs.set_desired("c", NODE)
     assert cfs.status(NODE) == "pending"
-    done = {"clone_url": URL.format("one"), "playbook": "site.yml", "commit": OLD, "session_name": "s"}
-    cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": done})
+    layer = {"clone_url": URL.format("one"), "playbook": "site.yml", "commit": OLD, "session_name": "s"}
+    cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": layer})
     assert cfs.status(NODE) == "configured"
     cfs.do("PATCH", "/v2/options", {"defaultPlaybook": "other.yml"})
     assert cfs.status(NODE) == "pending"
@@ -131,10 +133,10 @@ def test_a_session_of_version_2(cfs: Cfs) -> None:
     }
     assert cfs.problem("POST", "/v2/sessions", {"name": "t", "configurationName": "debug_noop"})[0] == 400
     now = "2027-01-15T09:00:00"
-    done = cfs.do("PATCH", "/v2/sessions/s", {"status": {"session": {"status": "complete", "completionTime": now}}})
-    assert done["status"]["session"]["completionTime"] == now
+    session = cfs.do("PATCH", "/v2/sessions/s", {"status": {"session": {"status": "complete", "completionTime": now}}})
+    assert session["status"]["session"]["completionTime"] == now
     assert cfs.get("/v3/sessions/s")["status"]["session"]["completion_time"] == now
-    assert cfs.get("/v2/sessions?status=complete") == [done]
+    assert cfs.get("/v2/sessions?status=complete") == [session]
     assert cfs.say("DELETE", "/v2/sessions").status == 204
     assert cfs.get("/v3/sessions")["sessions"] == []
 
@@ -180,7 +182,7 @@ def test_options_that_cannot_be(cfs: Cfs) -> None:
     assert cfs.get("/v3/options")["batch_size"] == 25
 
 
-def test_numbers_without_measure_harm_nobody(cfs: Cfs) -> None:
+def test_huge_numbers_do_no_harm(cfs: Cfs) -> None:
     cfs.configure("c", "one")
     huge = 10**400
     numbers = [name for name, value in cfs.get("/v3/options").items() if type(value) is int]
@@ -195,7 +197,7 @@ def test_numbers_without_measure_harm_nobody(cfs: Cfs) -> None:
     cfs.site.save()
 
 
-def test_what_the_service_says_of_itself(cfs: Cfs) -> None:
+def test_versions_and_health_of_the_service(cfs: Cfs) -> None:
     for path in ("/", "/versions", "/v2", "/v3"):
         assert cfs.get(path) == {"major": "1", "minor": "31", "patch": "1"}
     assert cfs.get("/healthz") == {"db_status": "ok", "kafka_status": "ok"}

@@ -1,4 +1,4 @@
-"""What tests of running sessions begin with."""
+"""Fixtures for tests of running sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.cfs_runs.lab import Lab
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    """Nobody asks for a configuration but the tests: the batcher is off."""
+    """The batcher is off, so that only the tests create sessions."""
     lab = Lab(open_site(tmp_path / "tiny.state"))
     lab.do("PATCH", "/options", {"batcher_disable": True})
     return lab

@@ -12,7 +12,7 @@ from service_client import MOMENT, Service, reopen
 from services.vcs.gitea_client import Gitea
 
 NODE, OTHER, THIRD, OFF = "x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s1b0n0", "x1000c0s0b1n0"
-"""Of topology tiny: three are up."""
+"""Nodes of the topology tiny; the first three are up."""
 URL = "https://api-gw-service-nmn.local/vcs/cray/{}.git"
 JSON_BODY = {"content-type": "application/json"}
 PLAYBOOK = "- hosts: Compute\n  tasks:\n    - name: Make it\n      file: {path: /x}\n    - shell: echo done\n"
@@ -29,7 +29,7 @@ class Lab:
         return Lab(reopen(self.site))
 
     def repository(self, name: str, files: Mapping[str, str]) -> str:
-        """With these files; the commit."""
+        """Creates a repository with these files; the last commit."""
         self.git.ask("POST", "/orgs/cray/repos", {"name": name, "auto_init": True})
         commit = ""
         for path, text in files.items():
@@ -58,11 +58,11 @@ class Lab:
         self.do("POST", "/sessions", {"name": name, "configuration_name": configuration, **limit, **body})
 
     def status(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.cfs.get(f"/sessions/{name}")["status"]["session"]
-        return found
+        session_status: dict[str, Any] = self.cfs.get(f"/sessions/{name}")["status"]["session"]
+        return session_status
 
     def finish(self, name: str, most: float = 1800.0) -> str:
-        """What it comes to; ``running`` when it does not end in time."""
+        """The result of the session; ``running`` when it does not end in time."""
         for _ in range(int(most / 30)):
             self.site.step(30)
             if self.status(name)["status"] == "complete":
@@ -74,8 +74,8 @@ class Lab:
         return self.finish(name)
 
     def pods(self, session: str) -> list[Pod]:
-        found = self.site.context.cluster.pods("services")
-        return [pod for pod in found if pod.labels.get("cfsession") == session]
+        all_pods = self.site.context.cluster.pods("services")
+        return [pod for pod in all_pods if pod.labels.get("cfsession") == session]
 
     def log(self, session: str, container: str = "ansible") -> list[str]:
         (pod,) = self.pods(session)
@@ -91,14 +91,14 @@ class Lab:
 
     def states(self, xname: str) -> list[tuple[str, str]]:
         """Repository and status of each layer that a component has."""
-        found = self.cfs.get(f"/components/{xname}?state_details=true")
-        return [(entry["clone_url"].rpartition("/")[2][:-4], entry["status"]) for entry in found.get("state", [])]
+        component = self.cfs.get(f"/components/{xname}?state_details=true")
+        return [(entry["clone_url"].rpartition("/")[2][:-4], entry["status"]) for entry in component.get("state", [])]
 
     def errors(self, xname: str) -> int:
         return int(self.cfs.get(f"/components/{xname}")["error_count"])
 
     def until_layer(self, session: str, place: int = 0) -> None:
-        """Step until Ansible runs this layer."""
+        """Steps until Ansible runs this layer."""
         for _ in range(1000):
             self.site.step(1)
             if self.pods(session) and self.text(session).count("Running site.yml") > place:

@@ -1,4 +1,4 @@
-"""Playbooks of a few lines, followed without a machine."""
+"""Short playbooks, run without a machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(
     options: PlaybookOptions | None = None,
     **setting: Any,
 ) -> RunResult:
-    """Of a ``site.yml`` and other files, on hosts that are all in the group Compute."""
+    """Runs a ``site.yml`` and other files on hosts that are all in the group Compute."""
     files = Files({"site.yml": playbook, **(more or {})})
     inventory = setting.pop("inventory", None) or Inventory({"Compute": list(hosts)})
     return run_to_end(
@@ -71,32 +71,32 @@ def text(course: RunResult) -> str:
 
 
 def counts(lines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """What the recap says, by host."""
+    """The numbers of the recap, by host."""
     start = max(place for place, line in enumerate(lines) if line.startswith("PLAY RECAP"))
-    told = (line.partition(" : ") for line in lines[start + 1 :] if " : ok=" in line)
-    return {host.strip(): {key: int(value) for key, value in _COUNTS.findall(rest)} for host, _, rest in told}
+    rows = (line.partition(" : ") for line in lines[start + 1 :] if " : ok=" in line)
+    return {host.strip(): {key: int(value) for key, value in _COUNTS.findall(figures)} for host, _, figures in rows}
 
 
-def counted(lines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """The same, from the lines of the tasks; for playbooks without loops and rescues."""
-    found: dict[str, dict[str, int]] = {}
+def count_task_lines(lines: Sequence[str]) -> dict[str, dict[str, int]]:
+    """The same numbers, counted in the lines of the tasks; for playbooks without loops and rescues."""
+    result: dict[str, dict[str, int]] = {}
 
     def add(host: str, *names: str) -> None:
-        mine = found.setdefault(
+        mine = result.setdefault(
             host, dict.fromkeys(("ok", "changed", "unreachable", "failed", "skipped", "ignored"), 0)
         )
         for name in names:
             mine[name] += 1
 
     for place, line in enumerate(lines):
-        said = re.match(r"(ok|changed|skipping|fatal): \[([^\] ]+)[^\]]*\](: UNREACHABLE!)?", line)
+        match = re.match(r"(ok|changed|skipping|fatal): \[([^\] ]+)[^\]]*\](: UNREACHABLE!)?", line)
         included = re.match(r"included: \S+ for (.*)", line)
         if included:
             for host in included[1].split(", "):
                 add(host, "ok")
-        elif said and said[1] == "fatal" and lines[place + 1] == "...ignoring":
-            add(said[2], "ok", "ignored", *(["changed"] if '"changed": true' in line else []))
-        elif said:
+        elif match and match[1] == "fatal" and lines[place + 1] == "...ignoring":
+            add(match[2], "ok", "ignored", *(["changed"] if '"changed": true' in line else []))
+        elif match:
             words = {"ok": ["ok"], "changed": ["ok", "changed"], "skipping": ["skipped"], "fatal": ["failed"]}
-            add(said[2], *(["unreachable"] if said[3] else words[said[1]]))
-    return found
+            add(match[2], *(["unreachable"] if match[3] else words[match[1]]))
+    return result

@@ -1,4 +1,4 @@
-"""Whoever can push a playbook cannot hold up everybody else."""
+"""A playbook, whatever it contains, does not delay other clients."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ from services.cfs_runs.lab import NODE, Lab
 from services.cfs_runs.playbooks import FACTS, Files, log, run, tasks, text
 
 
-class Compared(str):
-    """Counts how often it is held against another."""
+class CountingText(str):
+    """Counts how often it is compared."""
 
     __slots__ = ()
-    seen = 0
+    comparisons = 0
 
-    def __eq__(self, other: object) -> bool:
-        Compared.seen += 1
-        return str.__eq__(self, other)
+    def __eq__(self, value: object) -> bool:
+        CountingText.comparisons += 1
+        return str.__eq__(self, value)
 
     __hash__ = str.__hash__
 
 
-@pytest.mark.parametrize("said", ["a | unique", "a | union(a)", "a | difference(a)", "a | intersect(a)"])
-def test_filters_of_sets_do_not_compare_all_with_all(said: str) -> None:
-    Compared.seen = 0
-    evaluate(said, Scope(({"a": [Compared(number) for number in range(1000)]},)))
-    assert Compared.seen < 10_000
+@pytest.mark.parametrize("expression", ["a | unique", "a | union(a)", "a | difference(a)", "a | intersect(a)"])
+def test_filters_of_sets_do_not_compare_all_with_all(expression: str) -> None:
+    CountingText.comparisons = 0
+    evaluate(expression, Scope(({"a": [CountingText(number) for number in range(1000)]},)))
+    assert CountingText.comparisons < 10_000
 
 
 @pytest.mark.parametrize(
-    ("said", "value"),
+    ("expression", "value"),
     [
         ("[3, 1, 3, '1', [1], [1], 2] | unique", [3, 1, "1", [1], 2]),
         ("[[1], 2] | union([2, [1], 3])", [[1], 2, 3]),
@@ -68,8 +68,8 @@ def test_filters_of_sets_do_not_compare_all_with_all(said: str) -> None:
         ("['aaa'] | select('match', 'a*a*a*a*b')", UNKNOWN),
     ],
 )
-def test_what_filters_of_lists_give(said: str, value: Any) -> None:
-    assert evaluate(said, Scope(())) == value
+def test_what_filters_of_lists_give(expression: str, value: Any) -> None:
+    assert evaluate(expression, Scope(())) == value
 
 
 def test_long_texts_do_not_add_up() -> None:
@@ -142,13 +142,13 @@ def test_variables_that_nest_deep_expressions_are_unknown() -> None:
 
 
 def test_a_fact_that_nests_itself_comes_to_an_end() -> None:
-    """Five hundred times, deeper than Python's stack."""
+    """Five hundred levels, deeper than Python's stack."""
     course = run(tasks("\n".join(["- set_fact: {a: ['{{ a }}']}"] * 520 + ["- debug: {var: a}"])), hosts=["x1"])
     assert course.code == 0
 
 
 def test_a_number_of_many_digits_is_unknown() -> None:
-    """Python refuses to write one of more than 4300 digits."""
+    """Python refuses to print a number of more than 4300 digits."""
     course = run(
         tasks(
             f"- set_fact: {{a: '{{{{ \"{'9' * 1200}\" | int }}}}', b: 0x{'f' * 5000}}}\n"
@@ -168,7 +168,7 @@ def test_braces_that_never_close_are_read_once() -> None:
 
 
 def test_the_expressions_of_one_task_have_a_bound() -> None:
-    """Each is new, so that it has to be parsed; all together would take twenty seconds."""
+    """Every expression is new, and has to be parsed; all together would take twenty seconds."""
     long = {
         f"v{number}": "".join(f"{{{{ {number}{place}{'+1' * 74} }}}}" for place in range(100, 175))
         for number in range(190)
@@ -181,20 +181,20 @@ def test_the_expressions_of_one_task_have_a_bound() -> None:
 
 
 def test_new_expressions_bring_others_their_turn() -> None:
-    counted = WorkMeter()
-    evaluate("1000000 + 7 * 3 + 1", Scope((), counted))
-    assert counted.done > 0
-    counted.start_turn()
-    evaluate("1000000 + 7 * 3 + 1", Scope((), counted))
-    assert counted.done == 0
+    meter = WorkMeter()
+    evaluate("1000000 + 7 * 3 + 1", Scope((), meter))
+    assert meter.done > 0
+    meter.start_turn()
+    evaluate("1000000 + 7 * 3 + 1", Scope((), meter))
+    assert meter.done == 0
 
 
 def test_collections_are_compared_for_what_it_costs() -> None:
-    counted = WorkMeter()
+    meter = WorkMeter()
     nest = [[1] * 100] * 100
     maps = ({"a": nest, "b": [[1] * 100] * 100},)
-    assert evaluate("a == b and a in [b]", Scope(maps, counted)) is True
-    assert counted.done > 2 * 2 * 10_000 / 100
+    assert evaluate("a == b and a in [b]", Scope(maps, meter)) is True
+    assert meter.done > 2 * 2 * 10_000 / 100
     many = ", ".join("a" * 14)
     assert evaluate(f"[{many}] == [{many}]", Scope(maps)) is UNKNOWN
 
@@ -239,13 +239,13 @@ def test_a_role_runs_once_with_the_same_parameters() -> None:
 
 def test_a_role_that_allows_it_runs_again() -> None:
     more = {**ROLES, "roles/base/meta/main.yml": "allow_duplicates: true\n"}
-    told = text(run("- hosts: all\n  gather_facts: false\n  roles: [top]\n", more))
-    assert told.count("TASK [base : base]") == 3
+    output = text(run("- hosts: all\n  gather_facts: false\n  roles: [top]\n", more))
+    assert output.count("TASK [base : base]") == 3
 
 
 def test_an_included_role_runs_each_time() -> None:
-    told = text(run(tasks("- include_role: {name: top}\n- include_role: {name: top}"), ROLES))
-    assert (told.count("TASK [top : top]"), told.count("TASK [base : base]")) == (2, 4)
+    output = text(run(tasks("- include_role: {name: top}\n- include_role: {name: top}"), ROLES))
+    assert (output.count("TASK [top : top]"), output.count("TASK [base : base]")) == (2, 4)
 
 
 @pytest.mark.parametrize("below", ["top", "other"])
@@ -271,10 +271,10 @@ def test_playbooks_that_multiply_are_refused() -> None:
 
 
 def test_what_tasks_take_over_counts() -> None:
-    held = ", ".join(f"v{number}: 1" for number in range(1000))
+    variables = ", ".join(f"v{number}: 1" for number in range(1000))
     inner = "".join("    - ping:\n      vars: {a: 1}\n" for _ in range(200))
     with pytest.raises(AnsibleError, match="more than 10000 tasks"):
-        run(tasks(f"- vars: {{{held}}}\n  block:\n{inner}"))
+        run(tasks(f"- vars: {{{variables}}}\n  block:\n{inner}"))
 
 
 def test_a_large_file_is_refused() -> None:
@@ -285,10 +285,10 @@ def test_a_large_file_is_refused() -> None:
 def test_large_files_are_read_one_by_one() -> None:
     large = f"a: [{','.join(['1'] * 20_000)}]\n"
     files = Files({"site.yml": "- hosts: all\n  vars_files: [a.yml, b.yml]\n", "a.yml": large, "b.yml": large})
-    begun = LayerReader()
+    reading = LayerReader()
     with pytest.raises(ReadingPaused):
-        read_playbook(files, "site.yml", begun)
-    assert len(read_playbook(files, "site.yml", begun)) == 1
+        read_playbook(files, "site.yml", reading)
+    assert len(read_playbook(files, "site.yml", reading)) == 1
 
 
 def test_many_large_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,20 +320,20 @@ def test_a_long_run_lets_others_have_their_turn() -> None:
 
 def test_others_have_their_turn_between_items_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "WORK_PER_TURN", 150)
-    held = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(2500)))}]}}\n  tasks:\n"
+    playbook = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(2500)))}]}}\n  tasks:\n"
     looped = f"    - debug: {{msg: '{{{{ a | unique | length }}}}'}}\n      loop: [{'1,' * 20}]\n"
-    following = start_run(_setting(held + looped))
+    following = start_run(_setting(playbook + looped))
     pauses = 0
     while not following.go_until(float("inf")):
         pauses += 1
     assert pauses >= 10
 
 
-class Counted(ActionNotReady):
+class CountingNotYet(ActionNotReady):
     count = 0
 
     def __init__(self) -> None:
-        Counted.count += 1
+        CountingNotYet.count += 1
 
 
 def test_more_results_than_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,27 +351,27 @@ def test_more_results_than_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_templates_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "MAX_STEP_WORK", 1000)
-    held = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(5000)))}]}}\n  tasks:\n"
-    course = run(held + "    - debug: {msg: '{{ a | unique | sort | unique | sort | unique | sort | length }}'}\n")
+    playbook = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(5000)))}]}}\n  tasks:\n"
+    course = run(playbook + "    - debug: {msg: '{{ a | unique | sort | unique | sort | unique | sort | length }}'}\n")
     assert course.code == 137
     assert "its templates and conditions take too long" in text(course)
 
 
-def test_a_session_that_is_spread_says_everything_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_in_several_parts_logs_every_line_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "WORK_PER_TURN", 50)
     monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.WORK_PER_TURN", 50)
-    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", Counted)
-    Counted.count = 0
+    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", CountingNotYet)
+    CountingNotYet.count = 0
     lab.configure("c", lab.layer("one", tasks("- debug: {msg: hi}\n  loop: [1, 2, 3, 4, 5, 6]\n" * 10)))
     assert lab.run("s", "c", NODE) == "true"
-    told = lab.text("s")
-    assert [told.count(said) for said in ("Running site.yml", "PLAY RECAP", "TASK [debug]")] == [1, 1, 10]
-    assert told.count("=> (item=6)") == 10
-    assert Counted.count >= 4
+    output = lab.text("s")
+    assert [output.count(line) for line in ("Running site.yml", "PLAY RECAP", "TASK [debug]")] == [1, 1, 10]
+    assert output.count("=> (item=6)") == 10
+    assert CountingNotYet.count >= 4
 
 
 class Pages:
-    """VCS with a repository of so many pages of one file."""
+    """A VCS with a repository of that many pages of one file."""
 
     def __init__(self, pages: int) -> None:
         self._pages = pages
@@ -390,10 +390,10 @@ def _library(vcs: Pages) -> RepositoryCache:
 def test_a_large_tree_is_read_page_by_page() -> None:
     vcs = Pages(12)
     library = _library(vcs)
-    for asked in (5, 10):
+    for page_size in (5, 10):
         with pytest.raises(ReadingPaused):
             Repository(library, "/r", "", "c")
-        assert len(vcs.asked) == asked
+        assert len(vcs.asked) == page_size
     repository = Repository(library, "/r", "", "c")
     assert len(vcs.asked) == 12, "no page twice"
     assert len(repository.paths) == len(repository.files_in("d")) == 12
@@ -426,14 +426,14 @@ class Hosts:
         return LayerReader()
 
     def end_reader(self, _: str) -> None:
-        """Nothing is kept."""
+        """Does nothing: the stub has no cache."""
 
 
 def test_an_inventory_reads_only_what_it_needs() -> None:
     chain = "".join(f"[g{number}:children]\ng{number + 1}\n" for number in range(600))
     texts = {"hosts": f"[g400]\nx1\nx2\nx1\n{chain}[g0:vars]\na=1\nb=2\n", "docs/hosts.yml": "all: {}\n", "a.md": ""}
     repository = Hosts({**texts, "group_vars/g1.yml": json.dumps({"c": 3})})
-    found = read_hosts(cast("Repository", repository))
+    hosts = read_hosts(cast("Repository", repository))
     assert sorted(repository.asked) == ["group_vars/g1.yml", "hosts"]
-    assert found.flattened()["g0"] == ["x1", "x2"]
-    assert found.group_vars == {"g0": {"a": "1", "b": "2"}, "g1": {"c": 3}}
+    assert hosts.flattened()["g0"] == ["x1", "x2"]
+    assert hosts.group_vars == {"g0": {"a": "1", "b": "2"}, "g1": {"c": 3}}

@@ -130,7 +130,7 @@ def test_templates_keep_types_and_leave_what_they_cannot_fill() -> None:
         r"'\N{'",
     ],
 )
-def test_an_expression_without_end_is_beyond_anybody(text: str) -> None:
+def test_an_endless_expression_is_unknown(text: str) -> None:
     assert evaluate(text, SCOPE) is UNKNOWN
     assert render_to_text(f"a {{{{ {text} }}}}", SCOPE) == f"a {{{{ {text} }}}}"
     assert holds(text, SCOPE)
@@ -156,7 +156,7 @@ def test_the_longest_expression_is_followed() -> None:
         ("exit 99999999999999999999", 99999999999999999999 % 256),
     ],
 )
-def test_a_shell_fails_as_its_words_say(line: str, status: int) -> None:
+def test_a_shell_command_fails_by_its_exit_code(line: str, status: int) -> None:
     assert run_shell(line)[0] == status
 
 

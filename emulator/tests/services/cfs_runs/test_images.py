@@ -22,7 +22,7 @@ BREAKS = "- hosts: all\n  tasks:\n    - fail:\n"
 
 
 def start(lab: Lab, name: str, configuration: str, **target: Any) -> str:
-    """The image that it works on."""
+    """The image that the session works on."""
     image = str(next(one["id"] for one in lab.ims.get("/images") if one["name"].startswith("compute")))
     groups = [{"name": "Compute", "members": [image]}]
     lab.start(name, configuration, target={"definition": "image", "groups": groups, **target})
@@ -52,9 +52,9 @@ def test_an_image_is_made_of_an_image(lab: Lab) -> None:
     assert lab.ims.get("/public-keys") == []
     assert f"Resultant image={result['id']} from customization of image={image}" in lab.text("s", "teardown")
     (pod,) = [pod for pod in lab.site.context.cluster.pods("ims") if pod.labels["job-name"] == job["kubernetes_job"]]
-    told = lab.site.context.cluster.read_file("ims", pod.name, "sshd", "/mnt/image/image-root/tmp/complete")
+    marker = lab.site.context.cluster.read_file("ims", pod.name, "sshd", "/mnt/image/image-root/tmp/complete")
     about = {key: layer[key] for key in ("name", "clone_url", "commit", "playbook")}
-    assert json.loads(told or "") == {"layers": [about], "commands": ["/usr/bin/build --for x86_64"]}
+    assert json.loads(marker or "") == {"layers": [about], "commands": ["/usr/bin/build --for x86_64"]}
     assert "+ /usr/bin/build --for x86_64" in [
         line for _, line in lab.site.context.cluster.log("ims", pod.name, "sshd")
     ]
@@ -71,12 +71,12 @@ def test_the_name_of_the_result(lab: Lab) -> None:
 
 def test_a_playbook_that_fails_makes_no_image(lab: Lab) -> None:
     lab.configure("c", lab.layer("one", BREAKS))
-    before = len(lab.ims.get("/images"))
+    count_before = len(lab.ims.get("/images"))
     start(lab, "s", "c")
     assert lab.finish("s", 3600) == "false"
     lab.site.step(300)
     assert artifacts(lab, "s") == []
-    assert len(lab.ims.get("/images")) == before
+    assert len(lab.ims.get("/images")) == count_before
     assert lab.ims.get(f"/jobs/{lab.status('s')['ims_job']}")["status"] == "error"
     assert "Completed teardown of image customization after failed Ansible run" in lab.text("s", "teardown")
 
@@ -126,29 +126,29 @@ def test_what_is_left_when_the_pod_or_the_session_goes(lab: Lab) -> None:
     start(lab, "t", "c")
     lab.until_layer("s")
     lab.until_layer("t")
-    left, deleted = lab.status("s")["ims_job"], lab.status("t")["ims_job"]
+    first_job, deleted = lab.status("s")["ims_job"], lab.status("t")["ims_job"]
     lab.site.context.cluster.delete_pod("services", lab.pods("s")[0].name)
     lab.do("DELETE", "/sessions/t")
     assert lab.ims.ask("GET", f"/jobs/{deleted}").status == 404
-    assert lab.ims.ask("GET", f"/jobs/{left}").status == 200
+    assert lab.ims.ask("GET", f"/jobs/{first_job}").status == 200
     lab.site.step(180)
     assert lab.status("s")["succeeded"] == "false"
-    assert lab.ims.ask("GET", f"/jobs/{left}").status == 404
+    assert lab.ims.ask("GET", f"/jobs/{first_job}").status == 404
 
 
 def test_what_the_job_asks_of_ims(lab: Lab) -> None:
     lab.configure("c", lab.layer("one", PLAYBOOK))
-    asked: list[tuple[str, str, Any]] = []
+    calls: list[tuple[str, str, Any]] = []
 
     def listen(service: str, call: Call) -> Reply:
         if service == "ims" and call.method in ("POST", "DELETE"):
-            asked.append((call.method, call.path, json.loads(call.body) if call.body else None))
+            calls.append((call.method, call.path, json.loads(call.body) if call.body else None))
         return lab.site.ask(service, call)
 
     lab.site.mesh._ask = listen
     image = start(lab, "s", "c")
     lab.until_layer("s")
-    (_, keys, key), (_, jobs, job), (method, gone, _) = asked
+    (_, keys, key), (_, jobs, job), (method, deleted_path, _) = calls
     assert (keys, key["name"]) == ("/v3/public-keys", "cfs_s")
     assert key["public_key"].startswith("ecdsa-sha2-nistp256 ")
     assert jobs == "/v3/jobs"
@@ -156,7 +156,7 @@ def test_what_the_job_asks_of_ims(lab: Lab) -> None:
         "job_type": "customize",
         "image_root_archive_name": job["image_root_archive_name"],
         "artifact_id": image,
-        "public_key_id": gone.rpartition("/")[2],
+        "public_key_id": deleted_path.rpartition("/")[2],
         "ssh_containers": [{"name": "s", "jail": True}],
     }
     assert method == "DELETE"

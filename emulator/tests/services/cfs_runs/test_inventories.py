@@ -1,4 +1,4 @@
-"""Which hosts a session takes, by its target."""
+"""The hosts of a session, by its target."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def test_groups_partitions_and_roles_of_hsm(lab: Lab) -> None:
     for session, hosts in (("narrow", [NODE, OTHER, THIRD]), ("wide", [])):
         lab.run(session, "c", *hosts)
         parts = lab.text(session).split("PLAY [")
-        said = {part.partition("]")[0]: part for part in parts}
-        assert f"ok: [{NODE}] " in said["gpu"]
-        assert f"ok: [{OTHER}] " not in said["gpu"]
-        assert "no hosts matched" in said["class"], "a word of Python cannot be a group"
-        assert "no hosts matched" in said["with-dash"]
-        assert f"ok: [{THIRD}] " in said["p1"]
-        assert f"ok: [{NODE}] " in said["Compute"]
+        sections = {part.partition("]")[0]: part for part in parts}
+        assert f"ok: [{NODE}] " in sections["gpu"]
+        assert f"ok: [{OTHER}] " not in sections["gpu"]
+        assert "no hosts matched" in sections["class"], "a word of Python cannot be a group"
+        assert "no hosts matched" in sections["with-dash"]
+        assert f"ok: [{THIRD}] " in sections["p1"]
+        assert f"ok: [{NODE}] " in sections["Compute"]
         warned = "Encountered an invalid Ansible group name. Ignoring HSM group with-dash"
         assert warned in lab.text(session, "inventory")
     assert "ok: [x3" in lab.text("wide").split("PLAY [Management_Master]")[1]
@@ -36,9 +36,9 @@ def test_a_batch_does_not_ask_for_the_whole_machine(lab: Lab) -> None:
     lab.configure("c", lab.layer("one"))
     spy = Spy(lab.site)
     assert lab.run("s", "c", NODE, OTHER) == "true"
-    asked = [path for service, _, path, _ in spy.calls if service == "smd"]
-    assert "/hsm/v2/memberships" in asked
-    assert "/hsm/v2/groups" not in asked
+    paths = [path for service, _, path, _ in spy.calls if service == "smd"]
+    assert "/hsm/v2/memberships" in paths
+    assert "/hsm/v2/groups" not in paths
 
 
 def test_hosts_that_the_session_names(lab: Lab) -> None:
@@ -47,9 +47,9 @@ def test_hosts_that_the_session_names(lab: Lab) -> None:
     assert lab.run("s", "c", target={"definition": "spec", "groups": groups}) == "true"
     assert set(counts(lab.log("s"))) == {NODE}
     assert f'"{OTHER}": {{}}' in lab.text("s", "inventory")
-    groups = [{"name": "mine", "members": [NODE, "nobody-knows"]}]
+    groups = [{"name": "mine", "members": [NODE, "unknown-host"]}]
     assert lab.run("t", "c", target={"definition": "spec", "groups": groups}) == "false"
-    assert "fatal: [nobody-knows]: UNREACHABLE!" in lab.text("t")
+    assert "fatal: [unknown-host]: UNREACHABLE!" in lab.text("t")
 
 
 def test_hosts_of_a_repository(lab: Lab) -> None:
@@ -72,7 +72,7 @@ def test_hosts_of_a_repository(lab: Lab) -> None:
     assert URL.format("hosts") in lab.text("s", "git-clone")
 
 
-def test_a_repository_of_hosts_that_nobody_named(lab: Lab) -> None:
+def test_a_repo_target_without_an_inventory_repository(lab: Lab) -> None:
     lab.configure("c", lab.layer("one"))
     assert lab.run("s", "c", target={"definition": "repo"}) == "false"
     assert "An unknown exception occurred: [Errno 2] No such file or directory: '/inventory/hosts'" in lab.text(

@@ -15,7 +15,7 @@ TEN = "".join(
 
 
 def test_a_hundred_batches_at_once(tmp_path: Path) -> None:
-    """400 are to take less than 25 s of this machine; a quarter of them here, with room for a slower one."""
+    """Seconds. 400 nodes are to take less than 25 s of this machine; the test has a quarter of them and a margin."""
     lab = Lab(open_site(tmp_path / "alps.state", "alps"))
     lab.do("PATCH", "/options", {"batcher_disable": True})
     lab.configure("c", lab.layer("one", f"- hosts: Compute\n  tasks:\n{TEN}"))

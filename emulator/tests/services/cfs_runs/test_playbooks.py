@@ -1,4 +1,4 @@
-"""Playbooks: who runs what, what fails, and what the log says of it."""
+"""Playbooks: the hosts of each play, failures, and the log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from csm_emulator.services.cfs.ansible.hosts import Inventory, match_hosts
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
 from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions, RunResult
-from services.cfs_runs.playbooks import counted, counts, log, run, tasks, text
+from services.cfs_runs.playbooks import count_task_lines, counts, log, run, tasks, text
 
 
 def error(playbook: str, more: dict[str, str] | None = None) -> str:
@@ -66,13 +66,13 @@ def test_the_recap_agrees_with_the_lines() -> None:
         down_since={"x3": 30.0},
     )
     lines = log(course)
-    told = {
+    results = {
         host: {key: value for key, value in mine.items() if key != "rescued"} for host, mine in counts(lines).items()
     }
-    assert told == counted(lines)
-    assert told["x1"]["failed"] == 1
-    assert told["x2"]["failed"] == 0
-    assert told["x3"]["unreachable"] == 1
+    assert results == count_task_lines(lines)
+    assert results["x1"]["failed"] == 1
+    assert results["x2"]["failed"] == 0
+    assert results["x3"]["unreachable"] == 1
     assert 'fatal: [x1]: FAILED! => {"changed": false, "msg": "only x1"}' in lines
     assert course.code == 2 | 4
 
@@ -86,7 +86,7 @@ def test_who_failed_is_left_out_of_what_follows() -> None:
     assert lines.count("changed: [x2]") == 2
 
 
-def test_nobody_left() -> None:
+def test_no_host_is_left() -> None:
     course = run(tasks("- fail: {msg: no}\n- shell: echo a") + tasks("- shell: echo b"))
     assert "NO MORE HOSTS LEFT *************************************************************" in log(course)
     assert "TASK [shell]" not in text(course)
@@ -111,17 +111,17 @@ def test_rescue_and_always() -> None:
   file: {path: /y}
 """
     course = run(tasks(block))
-    told = counts(log(course))
-    assert (told["x1"]["rescued"], told["x1"]["failed"], told["x1"]["ok"]) == (1, 0, 3)
-    assert (told["x2"]["rescued"], told["x2"]["ok"], told["x2"]["skipped"]) == (0, 3, 1)
+    recap = counts(log(course))
+    assert (recap["x1"]["rescued"], recap["x1"]["failed"], recap["x1"]["ok"]) == (1, 0, 3)
+    assert (recap["x2"]["rescued"], recap["x2"]["ok"], recap["x2"]["skipped"]) == (0, 3, 1)
     assert course.code == 0
     failing = run(tasks(block.replace("debug: {msg: saved}", "fail: {msg: no}")))
-    told = counts(log(failing))
-    assert (told["x1"]["rescued"], told["x1"]["failed"], told["x1"]["changed"]) == (1, 1, 1)
+    recap = counts(log(failing))
+    assert (recap["x1"]["rescued"], recap["x1"]["failed"], recap["x1"]["changed"]) == (1, 1, 1)
     assert failing.code == 2
 
 
-def test_handlers_run_once_at_the_end_for_those_who_changed() -> None:
+def test_handlers_run_once_at_the_end_for_changed_hosts() -> None:
     playbook = tasks(
         """
 - file: {path: /x}
@@ -231,10 +231,10 @@ def test_roles_with_defaults_vars_handlers_and_what_they_depend_on() -> None:
         "group_vars/Compute.yml": "wanted: '{{ inventory_hostname == \"x1\" }}'\n",
     }
     course = run("- hosts: Compute\n  gather_facts: false\n  roles: [base, top]\n", more)
-    said = text(course)
+    output = text(course)
     for title in ("TASK [base : base of none]", "TASK [base : base of top]", "TASK [top : inner 7]"):
-        assert title in said
-    assert "RUNNING HANDLER [base : again]" in said
+        assert title in output
+    assert "RUNNING HANDLER [base : again]" in output
     assert [counts(log(course))[host]["skipped"] for host in ("x1", "x2")] == [0, 1]
 
 
@@ -275,7 +275,7 @@ def test_too_much_is_killed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("playbook", "said"),
+    ("playbook", "message"),
     [
         ("- hosts: all\n  tasks:\n    - nonsense: {a: 1}\n", "couldn't resolve module/action 'nonsense'."),
         ("- hosts: all\n  roles: [absent]\n", "the role 'absent' was not found in /etc/ansible/layer0/roles:"),
@@ -301,9 +301,9 @@ def test_too_much_is_killed() -> None:
         ("a: \x07", "Syntax Error while loading YAML."),
     ],
 )
-def test_what_ansible_refuses_before_it_begins(playbook: str, said: str) -> None:
+def test_what_ansible_refuses_before_it_begins(playbook: str, message: str) -> None:
     assert error(playbook).startswith("ERROR! ")
-    assert said in error(playbook)
+    assert message in error(playbook)
 
 
 def test_a_syntax_error_shows_where() -> None:
@@ -359,7 +359,7 @@ def test_patterns(pattern: str, hosts: str) -> None:
     assert "".join(match_hosts(inventory, pattern)[0]) == hosts
 
 
-def test_a_play_for_nobody_is_passed_over() -> None:
+def test_a_play_without_hosts_is_skipped() -> None:
     course = run(tasks("- ping:", "hosts: Application") + tasks("- ping:"))
     lines = log(course)
     assert "[WARNING]: Could not match supplied host pattern, ignoring: Application" in lines
@@ -369,9 +369,9 @@ def test_a_play_for_nobody_is_passed_over() -> None:
 
 def test_the_limit() -> None:
     assert set(counts(log(run(tasks("- ping:"), options=PlaybookOptions(limit="x2,x7"))))) == {"x2"}
-    nobody = run(tasks("- ping:"), options=PlaybookOptions(limit="x7"))
-    assert log(nobody)[-1] == "ERROR! Specified hosts and/or --limit does not match any hosts"
-    assert nobody.code == 1
+    result = run(tasks("- ping:"), options=PlaybookOptions(limit="x7"))
+    assert log(result)[-1] == "ERROR! Specified hosts and/or --limit does not match any hosts"
+    assert result.code == 1
 
 
 def run_tagged(**options: frozenset[str]) -> str:
@@ -414,11 +414,11 @@ def test_images_are_known_by_their_variable() -> None:
 def test_verbosity_and_secrets() -> None:
     playbook = tasks("- command: /usr/bin/thing a\n- command: /usr/bin/secret\n  no_log: true")
     assert "thing" not in text(run(playbook))
-    said = text(run(playbook, options=PlaybookOptions(verbosity=2)))
-    assert '"cmd": ["/usr/bin/thing", "a"]' in said
-    assert "task path: /etc/ansible/layer0/site.yml:4" in said
-    assert "secret" not in said
-    assert "the output has been hidden due to the fact that 'no_log: true' was specified" in said
+    output = text(run(playbook, options=PlaybookOptions(verbosity=2)))
+    assert '"cmd": ["/usr/bin/thing", "a"]' in output
+    assert "task path: /etc/ansible/layer0/site.yml:4" in output
+    assert "secret" not in output
+    assert "the output has been hidden due to the fact that 'no_log: true' was specified" in output
     assert '"cmd": ["/usr/bin/thing", "a"]' in text(run(playbook, show_commands=True))
     assert run(playbook).commands == ["/usr/bin/thing a", "/usr/bin/secret"]
 
@@ -453,12 +453,12 @@ def test_what_was_printed_before_a_node_fell_stays() -> None:
     for share in (0.1, 0.4, 0.8):
         moment = whole.timeline.now * share
         course = run(playbook, down_since={"x2": moment})
-        before = [entry for entry in whole.timeline.entries if entry[0] <= moment]
-        assert course.timeline.entries[: len(before)] == before
-        assert falls(course) >= sum(len(lines) for _, lines in before)
-        told = counts(log(course))["x2"]
-        assert told["unreachable"] == 1
-        assert told["ok"] < 9
+        entries_before = [entry for entry in whole.timeline.entries if entry[0] <= moment]
+        assert course.timeline.entries[: len(entries_before)] == entries_before
+        assert falls(course) >= sum(len(lines) for _, lines in entries_before)
+        recap = counts(log(course))["x2"]
+        assert recap["unreachable"] == 1
+        assert recap["ok"] < 9
     local = run(tasks("- debug: {msg: a}\n- ping:"), down_since={"x1": -1.0})
     assert "ok: [x1] => {" in log(local)
     assert counts(log(local))["x1"]["unreachable"] == 1
@@ -473,7 +473,7 @@ def test_what_was_printed_before_a_node_fell_stays() -> None:
     ],
 )
 def test_a_fact_that_doubles_itself_comes_to_an_end(value: str) -> None:
-    """Thirty times, a list, a number and a nest."""
+    """Thirty times a list, a number and a nested map."""
     course = run(tasks("\n".join([f"- set_fact: {{a: {value}}}"] * 30 + ["- debug: {var: a}"])), hosts=["x1"])
     assert counts(log(course))["x1"]["failed"] == 0
     assert sum(len(line) for line in log(course)) < 5_000_000

@@ -1,4 +1,4 @@
-"""A session goes on where it was when the emulator starts anew."""
+"""A session continues when the emulator restarts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TASKS = "- hosts: all\n  tasks:\n" + "    - shell: echo {{ inventory_hostname }}
 
 
 def history(path: Path, restarts: tuple[float, ...], fall: float = 0.0) -> tuple[object, ...]:
-    """All that is seen of a session, with the emulator started anew at these moments."""
+    """All that clients see of a session, with a restart of the emulator at these moments."""
     lab = Lab(open_site(path))
     lab.do("PATCH", "/options", {"batcher_disable": True})
     lab.configure("c", lab.layer("one", TASKS), lab.layer("two", TASKS))
@@ -29,7 +29,7 @@ def history(path: Path, restarts: tuple[float, ...], fall: float = 0.0) -> tuple
 
 
 @pytest.mark.parametrize("fall", [0.0, 100.0])
-def test_nobody_notices(tmp_path: Path, fall: float) -> None:
+def test_a_restart_changes_nothing_for_clients(tmp_path: Path, fall: float) -> None:
     whole = history(tmp_path / "whole.state", (), fall)
     assert whole[3] == ("Failed" if fall else "Succeeded")
     cut = history(tmp_path / "cut.state", (0.2, 5.0, 13.0, 17.0, 21.0, 40.0, 100.0, 101.0, 150.0, 220.0), fall)
@@ -37,7 +37,7 @@ def test_nobody_notices(tmp_path: Path, fall: float) -> None:
 
 
 def test_an_image_too(tmp_path: Path) -> None:
-    seen = []
+    outcomes = []
     for restarts in ((), (10.0, 30.0, 100.0, 170.0, 200.0, 230.0)):
         lab = Lab(open_site(tmp_path / f"{len(restarts)}.state"))
         lab.configure("c", lab.layer("one", "- hosts: all\n  tasks:\n    - shell: echo a\n    - shell: echo b\n"))
@@ -47,6 +47,6 @@ def test_an_image_too(tmp_path: Path) -> None:
         for moment in (*restarts, 900.0):
             lab.site.step(moment - lab.now)
             lab = lab.reopened()
-        seen.append((lab.cfs.get("/sessions/s"), lab.all_logs("s"), lab.ims.get("/images")))
-    assert seen[0][0]["status"]["session"]["succeeded"] == "true"
-    assert seen[0] == seen[1]
+        outcomes.append((lab.cfs.get("/sessions/s"), lab.all_logs("s"), lab.ims.get("/images")))
+    assert outcomes[0][0]["status"]["session"]["succeeded"] == "true"
+    assert outcomes[0] == outcomes[1]

@@ -9,7 +9,7 @@ import pytest
 from csm_emulator.site import Site
 from service_client import MOMENT, Spy
 from services.cfs_runs.lab import NODE, OFF, OTHER, PLAYBOOK, THIRD, URL, Lab
-from services.cfs_runs.playbooks import counted, counts
+from services.cfs_runs.playbooks import count_task_lines, counts
 
 BREAKS = "- hosts: all\n  tasks:\n    - name: Break\n      command: /bin/false\n"
 
@@ -43,18 +43,18 @@ def test_from_pending_to_complete(lab: Lab) -> None:
         ("ansible", False),
         ("istio-proxy", False),
     ]
-    seen: dict[str, float] = {}
+    moments: dict[str, float] = {}
     for _ in range(600):
         lab.site.step(1)
-        seen.setdefault(lab.status("s")["status"], lab.now)
-    assert seen["running"] % 30 == 0
-    assert seen["complete"] % 30 == 0
-    assert seen["running"] <= 32
+        moments.setdefault(lab.status("s")["status"], lab.now)
+    assert moments["running"] % 30 == 0
+    assert moments["complete"] % 30 == 0
+    assert moments["running"] <= 32
     assert lab.status("s")["succeeded"] == "true"
     assert lab.pods("s")[0].phase == "Succeeded"
     (ended,) = {one.ended for one in lab.pods("s")[0].containers if one.name == "ansible"}
     assert ended is not None
-    assert 0 <= MOMENT + seen["complete"] - ended <= 30
+    assert 0 <= MOMENT + moments["complete"] - ended <= 30
     assert 60 <= ended - MOMENT <= 240
     assert lab.status("s")["completion_time"].endswith(f":{int(ended) % 60:02}")
 
@@ -92,9 +92,9 @@ def test_what_the_containers_say(lab: Lab) -> None:
         f"Running site.yml from repo {URL.format('one')}",
     ]
     assert lines[-1] == "All playbooks completed successfully"
-    told = {host: {key: mine[key] for key in counted(lines)[host]} for host, mine in counts(lines).items()}
-    assert told == counted(lines)
-    assert set(told) == {NODE, OTHER}
+    recap = {host: {key: mine[key] for key in count_task_lines(lines)[host]} for host, mine in counts(lines).items()}
+    assert recap == count_task_lines(lines)
+    assert set(recap) == {NODE, OTHER}
 
 
 def test_components_hear_of_it(lab: Lab) -> None:
@@ -141,12 +141,12 @@ def test_a_node_that_falls_in_the_middle(lab: Lab) -> None:
     lab.start("s", "c", NODE, OTHER)
     lab.until_layer("s")
     lab.site.step(60)
-    before = lab.log("s")
-    assert f"changed: [{NODE}]" in before
+    log_before = lab.log("s")
+    assert f"changed: [{NODE}]" in log_before
     lab.site.machine.boot.begin_shutdown(NODE)
     assert lab.finish("s") == "false"
     lines = lab.log("s")
-    assert lines[: len(before)] == before
+    assert lines[: len(log_before)] == log_before
     (place,) = [place for place, line in enumerate(lines) if line.startswith(f"fatal: [{NODE}]: UNREACHABLE!")]
     assert f"changed: [{NODE}]" not in lines[place:]
     assert counts(lines)[OTHER]["ok"] == 11
@@ -186,9 +186,9 @@ def test_a_session_that_stays_pending(lab: Lab, stuck: str) -> None:
 def test_a_commit_that_is_not_there(lab: Lab) -> None:
     lab.configure("c", {**lab.layer("one"), "commit": "0" * 40})
     assert lab.run("s", "c", NODE) == "false"
-    said = lab.text("s", "git-clone")
-    assert f"Exception checking out commit {'0' * 40} for repo {URL.format('one')}" in said
-    assert f"stderr: 'fatal: reference is not a tree: {'0' * 40}'" in said
+    output = lab.text("s", "git-clone")
+    assert f"Exception checking out commit {'0' * 40} for repo {URL.format('one')}" in output
+    assert f"stderr: 'fatal: reference is not a tree: {'0' * 40}'" in output
     (pod,) = lab.pods("s")
     assert (pod.phase, pod.container("ansible").state) == ("Failed", "waiting")  # type: ignore[union-attr]
     assert lab.states(NODE) == []
@@ -362,7 +362,7 @@ def test_each_file_is_read_once(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("limit", ["::!,&\u2603", "[", "x[999999999:]", "!all", "\ud800"])
-def test_a_limit_that_names_nobody(lab: Lab, limit: str) -> None:
+def test_a_limit_without_hosts(lab: Lab, limit: str) -> None:
     lab.configure("c", lab.layer("one"))
     lab.start("s", "c", ansible_limit=limit)
     assert lab.finish("s") == "false"

@@ -40,33 +40,33 @@ def _body(site: Service, xname: str) -> Reply:
 def test_every_node_has_a_pod_that_is_there(consoles: Service) -> None:
     nodes = [part.xname for part in consoles.site.machine.parts("Node")]
     pods = {pod.name for pod in consoles.site.context.cluster.pods("services")}
-    found = {_body(consoles, node).json()["podname"] for node in nodes}
-    assert found <= pods
-    assert len(found) == consoles.get("/replicas")["replicas"] > 1, "they share the work"
+    pod_names = {_body(consoles, node).json()["podname"] for node in nodes}
+    assert pod_names <= pods
+    assert len(pod_names) == consoles.get("/replicas")["replicas"] > 1, "they share the work"
 
 
 def test_a_pod_that_only_looks_like_one_of_them_gets_no_consoles(consoles: Service) -> None:
-    before = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
+    bodies_before = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
     labels = {"app.kubernetes.io/name": "cray-console-node"}
     for name in ("foo", "cray-console-node-x", "cray-console-node-²"):
         consoles.site.context.cluster.start_pod("services", name, [Container("cray-console-node")], labels)
-    assert {xname: _body(consoles, xname).json() for xname in before} == before
+    assert {xname: _body(consoles, xname).json() for xname in bodies_before} == bodies_before
     assert consoles.get("/replicas")["replicas"] == 2
 
 
-def test_what_hsm_learns_and_forgets_changes_who_has_a_console(consoles: Service) -> None:
+def test_nodes_added_to_and_deleted_from_hsm_get_and_lose_consoles(consoles: Service) -> None:
     mesh, components = consoles.site.mesh, "/hsm/v2/State/Components"
     new = {"Components": [{"ID": "x9000c0s0b0n0", "Type": "Node", "State": "On", "Flag": "OK"}]}
     assert mesh.ask("smd", "POST", components, new).ok
     pod = _body(consoles, "x9000c0s0b0n0").json()["podname"]
     assert pod in {one.name for one in consoles.site.context.cluster.pods("services")}
     assert _body(consoles, "x9000c0s0b0").status == 500, "a controller has no console"
-    others = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
+    bodies = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
     assert mesh.ask("smd", "DELETE", f"{components}/{NODE}").ok
     assert _body(consoles, NODE).status == 500
     assert consoles.ask("GET", f"/interact/{NODE}").status == 404
-    assert {node: _body(consoles, node).json() for node in others if node != NODE} == {
-        node: told for node, told in others.items() if node != NODE
+    assert {node: _body(consoles, node).json() for node in bodies if node != NODE} == {
+        node: body for node, body in bodies.items() if node != NODE
     }, "the others stay where they are"
     state = {"State": "Empty", "Flag": "OK", "Force": True}
     assert mesh.ask("smd", "PATCH", f"{components}/x9000c0s0b0n0/StateData", state).ok
@@ -102,9 +102,9 @@ def test_a_tenant_sees_its_own_nodes_and_others_as_if_they_were_not_there(consol
     spy.instead["tapms"] = Reply(200, json.dumps(tenant).encode(), "application/json")
     headers = {"cray-tenant-name": "vcluster-blue"}
     own = consoles.ask("GET", f"/interact/{NODE}", headers=headers)
-    other = consoles.ask("GET", "/interact/x1000c0s1b0n0", headers=headers)
+    reply = consoles.ask("GET", "/interact/x1000c0s1b0n0", headers=headers)
     assert own.status != 404
-    assert (other.status, other.json()["message"]) == (404, "x1000c0s1b0n0 is not a valid node.")
+    assert (reply.status, reply.json()["message"]) == (404, "x1000c0s1b0n0 is not a valid node.")
 
 
 def test_a_pod_that_restarts_watches_nothing_for_a_while(consoles: Service) -> None:
@@ -130,20 +130,20 @@ def machine() -> Iterator[Emulator]:
 def socket(machine: Emulator, path: str, **headers: str) -> Iterator[ClientConnection]:
     trust = ssl.create_default_context(cafile=machine.ca)
     url = f"{machine.url.replace('https', 'wss')}/apis/console-operator{BASE}/{path}"
-    told = {
+    options = {
         "Authorization": f"Bearer {machine.token()}",
         **{name.replace("_", "-"): text for name, text in headers.items()},
     }
-    with connect(url, ssl=trust, additional_headers=told) as opened:
+    with connect(url, ssl=trust, additional_headers=options) as opened:
         yield opened
 
 
 def until(opened: ClientConnection, text: str) -> str:
-    """What comes until that has come."""
-    seen, deadline = "", time.monotonic() + LIMIT
-    while text not in seen:
-        seen += str(opened.recv(max(deadline - time.monotonic(), 0.01)))
-    return seen
+    """The output up to this text."""
+    output, deadline = "", time.monotonic() + LIMIT
+    while text not in output:
+        output += str(opened.recv(max(deadline - time.monotonic(), 0.01)))
+    return output
 
 
 def log_in(opened: ClientConnection, machine: Emulator) -> None:
@@ -171,7 +171,7 @@ def test_a_shell_over_a_websocket(machine: Emulator) -> None:
             opened.recv(LIMIT)
 
 
-def test_two_who_join_see_the_same(machine: Emulator) -> None:
+def test_two_clients_of_a_console_see_the_same(machine: Emulator) -> None:
     with socket(machine, f"interact/{NODE}") as first, socket(machine, f"interact/{NODE}") as second:
         until(second, "opened.")
         log_in(first, machine)
@@ -186,8 +186,8 @@ def test_tail_gives_lines_and_follows(machine: Emulator) -> None:
     order = json.dumps({"operation": "on", "location": [{"xname": off}]})
     machine.send("POST", f"{machine.services['pcs']}/v1/transitions", order, {"Content-Type": "application/json"})
     with socket(machine, f"tail/{off}", Cray_Console_Lines="500", Cray_Console_Follow="True") as opened:
-        seen = until(opened, "Start PXE")
-        assert "BIOS" in seen
+        output = until(opened, "Start PXE")
+        assert "BIOS" in output
     with socket(machine, f"tail/{off}", Cray_Console_Lines="1") as opened:
         last = str(opened.recv(LIMIT))
         assert last.count("\n") <= 1
@@ -197,7 +197,7 @@ def test_tail_gives_lines_and_follows(machine: Emulator) -> None:
 
 @pytest.mark.parametrize("lines", [f"/var/log/conman/console.{NODE}", "++5", "9" * 5000, "five", "-"])
 def test_what_is_no_number_of_lines_shows_nothing(machine: Emulator, lines: str) -> None:
-    """Least of all the console of somebody else."""
+    """A path in place of the number does not open the log of another node."""
     with socket(machine, f"interact/{NODE}") as opened:
         log_in(opened, machine)
         opened.send("exit")
@@ -209,7 +209,7 @@ def test_what_is_no_number_of_lines_shows_nothing(machine: Emulator, lines: str)
 
 
 @pytest.mark.parametrize(("node", "keys"), [("x1000c0s0b0n1", "x\r"), (NODE, "\x03")])
-def test_who_pastes_a_book_keeps_nobody_waiting(machine: Emulator, node: str, keys: str) -> None:
+def test_a_long_paste_delays_no_other_client(machine: Emulator, node: str, keys: str) -> None:
     with socket(machine, f"interact/{node}") as opened:
         log_in(opened, machine)
         opened.send(keys * 30_000)
@@ -217,7 +217,7 @@ def test_who_pastes_a_book_keeps_nobody_waiting(machine: Emulator, node: str, ke
         for _ in range(5):
             machine.ask_control("GET", "/clock")
         assert time.monotonic() - began < 2.0
-        # The answer to a farewell would come after the answers to all these keys.
+        # The answer to a close frame would come after the answers to all these keys.
         opened.close_timeout = 0.1
 
 
@@ -248,7 +248,7 @@ def test_a_restart_of_the_pod_drops_its_connections(machine: Emulator) -> None:
 
 
 def test_over_tls_nothing_comes_unasked(machine: Emulator) -> None:
-    """A ticket would: clients that wait for something to read, and then block in reading, take it for an answer."""
+    """A session ticket would: clients that wait for readable data, and then block in reading, take it for an answer."""
     trust = ssl.create_default_context(cafile=machine.ca)
     place = urlsplit(machine.url)
     plain = create_connection((place.hostname, place.port))

@@ -10,7 +10,7 @@ from csm_emulator.site import Site
 from service_client import Service
 
 PUSHED = 30.0
-"""Seconds after which every switch that answers has been told."""
+"""Seconds after which every switch that answers has the new state."""
 ENFORCED = 10.0
 POLICIES = "/fabric/port-policies"
 
@@ -28,14 +28,14 @@ class Manager(Service):
         assert reply.status == 200, reply.body
         return reply.json()
 
-    def says_no(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    def refusal(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and message of the error."""
         reply = self.ask(method, path, body)
-        told = reply.json()
-        assert reply.status >= 400, told
-        assert set(told) == {"message", "statusCode", "errorCode", "documentKind"}
-        assert told["statusCode"] == reply.status
-        return reply.status, told["message"]
+        refusal = reply.json()
+        assert reply.status >= 400, refusal
+        assert set(refusal) == {"message", "statusCode", "errorCode", "documentKind"}
+        assert refusal["statusCode"] == reply.status
+        return reply.status, refusal["message"]
 
     def port(self, nic: str) -> str:
         return self.fabric.plan.port_of[nic]
@@ -44,11 +44,11 @@ class Manager(Service):
         return self.fabric.plan.ports[self.port(nic)].dfa
 
     def state(self, nic: str) -> PortState:
-        """What the switch does."""
+        """The state of the switch port."""
         return self.fabric.state(self.port(nic))
 
     def make_vlan(self, vlan: int, name: str) -> str:
-        """VLAN and policy, as the public operator does; the answer is the policy's link."""
+        """Creates a VLAN and its policy as the public operator does; the link of the policy."""
         self.send("POST", "/fabric/vlans", {"id": vlan, "name": name, "status": "ONLINE"})
         link = f"/fabric/vlans/{vlan}"
         body = {"nativeVlanId": link, "allowedVlans": [link], "isUntaggedAllowed": True, "documentSelfLink": name}
@@ -58,16 +58,16 @@ class Manager(Service):
         return list(self.get(f"/fabric/ports/{self.port(nic)}")["portPolicyLinks"])
 
     def give(self, nic: str, *policies: str) -> Any:
-        """Before those that are there."""
+        """Adds the policy before those of the port."""
         body = {"portPolicyLinks": [*policies, *self.links(nic)]}
         return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", body)
 
     def take(self, nic: str, policy: str) -> Any:
-        left = [link for link in self.links(nic) if link != policy]
-        return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", {"portPolicyLinks": left})
+        links = [link for link in self.links(nic) if link != policy]
+        return self.send("PATCH", f"/fabric/ports/{self.port(nic)}", {"portPolicyLinks": links})
 
     def make_block(self, name: str, ranges: list[str], *nics: str) -> str:
-        """Partition and block; the answer is the task's link."""
+        """Creates a partition and a block; the link of the task."""
         dfas = [self.dfa(nic) for nic in nics]
         self.send("POST", "/fabric/vni/partitions", {"partitionName": name, "vniRanges": ranges, "edgePortDFAs": dfas})
         block = {"vniBlockName": f"{name}-block", "partitionName": name, "vniRanges": ranges, "portDFAs": dfas}

@@ -1,4 +1,4 @@
-"""Replies against the description that was put together from public clients' code."""
+"""Replies match the description that was reconstructed from the code of public clients."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ FILE = SPECS / "slingshot-fabric-manager.RECONSTRUCTED.openapi.yaml"
 pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE}")
 
 
-def described() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(FILE.read_text())
-    return found
+def description() -> dict[str, Any]:
+    description: dict[str, Any] = yaml.safe_load(FILE.read_text())
+    return description
 
 
 def validator(name: str) -> Draft202012Validator:
-    """Of one schema, with no properties but those that it and the envelope name."""
-    schemas = described()["components"]["schemas"]
+    """A validator of one schema, which allows only the properties of the schema and of the envelope."""
+    schemas = description()["components"]["schemas"]
     for schema in schemas.values():
         for part in schema.pop("allOf", ()):
             schema["properties"] = {**schemas[part["$ref"].rpartition("/")[2]]["properties"], **schema["properties"]}
-    wanted = {**schemas[name], "additionalProperties": False, "components": {"schemas": schemas}}
-    return Draft202012Validator(wanted)
+    closed_schema = {**schemas[name], "additionalProperties": False, "components": {"schemas": schemas}}
+    return Draft202012Validator(closed_schema)
 
 
 def test_every_operation_is_there(manager: Manager) -> None:
     router = Router(manager.site.services["fabric-manager"].routes)
     count = 0
-    for path, item in described()["paths"].items():
+    for path, item in description()["paths"].items():
         for method in {"get", "post", "patch", "delete"} & set(item):
             count += 1
             assert method.upper() in router.find(path)[0], f"{method} {path}"
@@ -59,6 +59,6 @@ def test_replies_are_as_described(manager: Manager) -> None:
     for name, links in replies.items():
         check = validator(name)
         for link in links:
-            told = manager.get(link)
-            assert [error.message for error in check.iter_errors(told)] == [], link
-            assert told.get("documentSelfLink", link) == link
+            document = manager.get(link)
+            assert [error.message for error in check.iter_errors(document)] == [], link
+            assert document.get("documentSelfLink", link) == link

@@ -26,7 +26,7 @@ def machine() -> Iterator[Emulator]:
 
 
 def manage(machine: Emulator, method: str, path: str, body: Any = None) -> Any:
-    """Through the gateway, as an administrator."""
+    """A request through the gateway, as an administrator."""
     headers = {"Authorization": f"Bearer {machine.token('admin')}", "Content-Type": "application/json"}
     url = f"{machine.url}/apis/fabric-manager{path}"
     answer = machine.send(method, url, None if body is None else json.dumps(body), headers)
@@ -50,21 +50,21 @@ def test_documents_truth_and_drift(machine: Emulator) -> None:
     manage(machine, "POST", "/fabric/vlans", {"id": 100, "name": "blue", "status": "ONLINE"})
     link = "/fabric/vlans/100"
     policy = {"documentSelfLink": "blue", "nativeVlanId": link, "allowedVlans": [link], "isUntaggedAllowed": True}
-    made = manage(machine, "POST", "/fabric/port-policies", policy)["documentSelfLink"]
-    there = manage(machine, "GET", f"/fabric/ports/{PORT}")["portPolicyLinks"]
-    manage(machine, "PATCH", f"/fabric/ports/{PORT}", {"portPolicyLinks": [made, *there]})
+    policy_link = manage(machine, "POST", "/fabric/port-policies", policy)["documentSelfLink"]
+    links = manage(machine, "GET", f"/fabric/ports/{PORT}")["portPolicyLinks"]
+    manage(machine, "PATCH", f"/fabric/ports/{PORT}", {"portPolicyLinks": [policy_link, *links]})
     (port,) = machine.ask_control("GET", f"/fabric/ports?port={PORT}")["ports"]
     assert (port["effective"]["native"], port["intended"]["native"]) == (1, 100)
-    assert [found["port"] for found in machine.ask_control("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
+    assert [entry["port"] for entry in machine.ask_control("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
     machine.step(30)
     assert machine.ask_control("GET", "/fabric/ports?differs=true")["ports"] == []
     assert machine.part(PORT)["effective"]["native"] == 100
-    told = machine.ask_control("POST", "/fabric/probe", {"from": ONE, "to": [TWO, THREE]})
-    assert told["counts"] == {"pairs": 2, "reached": 0}
+    result = machine.ask_control("POST", "/fabric/probe", {"from": ONE, "to": [TWO, THREE]})
+    assert result["counts"] == {"pairs": 2, "reached": 0}
     machine.fault("port-drift", PORT, facts={"native": 1, "allowed": "1"})
     groups = machine.ask_control("POST", "/fabric/probe", {"groups": {"one": ONE, "others": [TWO, THREE]}})
-    assert {(each["from"], each["to"]): each["reached"] for each in groups["between"]}["one", "others"] == 2
-    assert [found["port"] for found in machine.ask_control("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
+    assert {(pair["from"], pair["to"]): pair["reached"] for pair in groups["between"]}["one", "others"] == 2
+    assert [entry["port"] for entry in machine.ask_control("GET", "/fabric/ports?differs=true")["ports"]] == [PORT]
 
 
 def test_mistakes_are_explained(machine: Emulator) -> None:
@@ -76,8 +76,8 @@ def test_mistakes_are_explained(machine: Emulator) -> None:
 
 
 def test_people_ask_on_the_command_line(machine: Emulator) -> None:
-    shown = command(machine, "x1000c0s0b1n0", "x1000c0s0b0n1,x1000c0s0b1n1")
-    assert shown.stdout.splitlines() == [
+    completed = command(machine, "x1000c0s0b1n0", "x1000c0s0b0n1,x1000c0s0b1n1")
+    assert completed.stdout.splitlines() == [
         f"{TWO} → {THREE}  reached (untagged)",
         f"{TWO} → x1000c0s0b1n1h0  reached (untagged)",
         "2 of 2 reached",
@@ -87,10 +87,10 @@ def test_people_ask_on_the_command_line(machine: Emulator) -> None:
         f"{TWO} → {THREE}  not reached: x1000c0r3j1p1 accepts no frames of VLAN 7",
         "0 of 1 reached",
     ]
-    told = json.loads(command(machine, TWO, THREE, "--vni", "5", "--json").stdout)
-    assert (told["kind"], told["vni"], told["counts"]["reached"]) == ("vni", 5, 1)
+    result = json.loads(command(machine, TWO, THREE, "--vni", "5", "--json").stdout)
+    assert (result["kind"], result["vni"], result["counts"]["reached"]) == ("vni", 5, 1)
     assert "is not up" in command(machine, "x1000c0s0b1n0", THREE, "--ip").stdout
     assert command(machine, TWO, THREE, "--vni", "5", "--ip").returncode == 2
-    lost = command(machine, TWO, "x9c0s0b0n0")
-    assert lost.returncode != 0
-    assert "no node and no NIC x9c0s0b0n0" in lost.stderr
+    unknown_target = command(machine, TWO, "x9c0s0b0n0")
+    assert unknown_target.returncode != 0
+    assert "no node and no NIC x9c0s0b0n0" in unknown_target.stderr

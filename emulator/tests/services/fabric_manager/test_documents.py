@@ -1,4 +1,4 @@
-"""Documents: their envelope, their versions, their lists, and what is refused."""
+"""Documents: their envelope, versions, lists, and refused requests."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ COLLECTIONS = (
 
 
 def test_switches_and_ports_are_those_of_the_machine(manager: Manager) -> None:
-    listed = manager.get("/fabric/switches")
-    assert listed["documentLinks"] == ["/fabric/switches/x1000c0r3b0", "/fabric/switches/x1000c0r7b0"]
-    assert (listed["documentCount"], listed["totalCount"]) == (2, 2)
+    listing = manager.get("/fabric/switches")
+    assert listing["documentLinks"] == ["/fabric/switches/x1000c0r3b0", "/fabric/switches/x1000c0r7b0"]
+    assert (listing["documentCount"], listing["totalCount"]) == (2, 2)
     switch = manager.get("/fabric/switches/x1000c0r7b0")
     assert (switch["grpId"], switch["swcNum"]) == (1, 1)
     assert switch["edgePorts"][1] == {"portNum": 1, "conn_port": "x1000c0r7j1p1"}
@@ -34,17 +34,17 @@ def test_switches_and_ports_are_those_of_the_machine(manager: Manager) -> None:
     assert manager.get("/fabric/ports")["documentCount"] == 10
 
 
-def test_a_port_says_where_its_cable_should_lead(manager: Manager) -> None:
+def test_a_port_has_the_planned_end_of_its_cable(manager: Manager) -> None:
     port = manager.get("/fabric/ports/x1000c0r7j1p1")
     assert port["dst_port"] == "x1000c0s0b1n1h0"
     assert port["hsnIp"] == "10.253.0.13"
     assert (port["portNumber"], port["switchLink"]) == (1, "/fabric/switches/x1000c0r7b0")
     assert port["id"] == "x1000c0r7a0l1"
     assert port["documentKind"] == "com:services:fabric:models:PortState"
-    other = manager.get(f"/fabric/ports/{UPLINK}")
-    assert other["dst_port"] == "x1000c0r7j9p0"
-    assert "hsnIp" not in other
-    assert other["portPolicyLinks"] == [f"{POLICIES}/fabric-policy"]
+    peer = manager.get(f"/fabric/ports/{UPLINK}")
+    assert peer["dst_port"] == "x1000c0r7j9p0"
+    assert "hsnIp" not in peer
+    assert peer["portPolicyLinks"] == [f"{POLICIES}/fabric-policy"]
     manager.break_("wrong-cabling", "x1000c0r7j1p1", **{"with": "x1000c0r3j1p0"})
     assert manager.get("/fabric/ports/x1000c0r7j1p1")["dst_port"] == "x1000c0s0b1n1h0"
 
@@ -54,10 +54,10 @@ def test_addresses_on_the_fabric_are_made_of_group_switch_and_port(manager: Mana
         switch = manager.get(link)
         for edge in switch["edgePorts"]:
             nic = manager.get(f"/fabric/ports/{edge['conn_port']}")["dst_port"]
-            wanted = switch["grpId"] << 23 | switch["swcNum"] << 18 | edge["portNum"] << 12
-            assert manager.dfa(nic) == wanted
+            address = switch["grpId"] << 23 | switch["swcNum"] << 18 | edge["portNum"] << 12
+            assert manager.dfa(nic) == address
             mac = manager.fabric.plan.nics[nic].mac
-            assert int(mac.replace(":", "")[6:], 16) == wanted >> 12
+            assert int(mac.replace(":", "")[6:], 16) == address >> 12
 
 
 @pytest.mark.parametrize("name", ["tiny", "psi", "alps-mini"])
@@ -65,44 +65,44 @@ def test_on_the_first_day_switches_do_what_the_documents_say(open_machine: Open,
     fabric = open_machine(name).machine.fabric
     assert fabric.plan.ports
     for port in fabric.plan.ports:
-        told = fabric.describe(port)
-        assert told is not None
-        assert told["effective"] == told["intended"], port
+        description = fabric.describe(port)
+        assert description is not None
+        assert description["effective"] == description["intended"], port
 
 
-def test_an_envelope_counts_versions_and_says_what_was_done_last(manager: Manager) -> None:
-    made = manager.send("POST", "/fabric/vlans", {"id": 12, "name": "blue", "status": "ONLINE"})
-    assert (made["documentVersion"], made["documentUpdateAction"]) == (0, "POST")
-    assert made["documentSelfLink"] == "/fabric/vlans/12"
-    assert made["documentUpdateTimeMicros"] == MOMENT * 1_000_000
-    assert (made["documentEpoch"], made["documentExpirationTimeMicros"]) == (0, 0)
-    assert manager.get("/fabric/vlans/12") == made
+def test_an_envelope_has_the_version_and_the_last_action(manager: Manager) -> None:
+    vlan = manager.send("POST", "/fabric/vlans", {"id": 12, "name": "blue", "status": "ONLINE"})
+    assert (vlan["documentVersion"], vlan["documentUpdateAction"]) == (0, "POST")
+    assert vlan["documentSelfLink"] == "/fabric/vlans/12"
+    assert vlan["documentUpdateTimeMicros"] == MOMENT * 1_000_000
+    assert (vlan["documentEpoch"], vlan["documentExpirationTimeMicros"]) == (0, 0)
+    assert manager.get("/fabric/vlans/12") == vlan
     manager.step(5)
     policy = manager.send("POST", POLICIES, {"documentSelfLink": "mine", "state": "OFFLINE"})
     manager.step(5)
     changed = manager.send("PATCH", policy["documentSelfLink"], {"state": "ONLINE", "documentVersion": 77})
     assert (changed["documentVersion"], changed["documentUpdateAction"]) == (1, "PATCH")
     assert changed["documentUpdateTimeMicros"] == policy["documentUpdateTimeMicros"] + 5_000_000
-    gone = manager.send("DELETE", "/fabric/port-policies/mine")
-    assert (gone["documentVersion"], gone["documentUpdateAction"]) == (2, "DELETE")
-    assert made["documentOwner"] == gone["documentOwner"]
+    deletion = manager.send("DELETE", "/fabric/port-policies/mine")
+    assert (deletion["documentVersion"], deletion["documentUpdateAction"]) == (2, "DELETE")
+    assert vlan["documentOwner"] == deletion["documentOwner"]
 
 
 def test_every_patch_of_a_port_makes_a_new_version(manager: Manager) -> None:
     link = f"/fabric/ports/{manager.port(ONE)}"
-    before = manager.get(link)
+    port_before = manager.get(link)
     for version in (1, 2, 3):
-        told = manager.send("PATCH", link, {"portPolicyLinks": before["portPolicyLinks"]})
-        assert (told["documentVersion"], told["documentUpdateAction"]) == (version, "PATCH")
-        assert manager.get(link) == told
+        port = manager.send("PATCH", link, {"portPolicyLinks": port_before["portPolicyLinks"]})
+        assert (port["documentVersion"], port["documentUpdateAction"]) == (version, "PATCH")
+        assert manager.get(link) == port
 
 
 def test_lists_name_what_is_there(manager: Manager) -> None:
     manager.make_vlan(7, "blue")
-    for path, wanted in (("/fabric/vlans", ["1", "7"]), (POLICIES, [*policies(), "blue"])):
-        told = manager.get(path)
-        assert told["documentLinks"] == [f"{path}/{name}" for name in wanted]
-        assert told["documentCount"] == len(wanted)
+    for path, expected_names in (("/fabric/vlans", ["1", "7"]), (POLICIES, [*policies(), "blue"])):
+        listing = manager.get(path)
+        assert listing["documentLinks"] == [f"{path}/{name}" for name in expected_names]
+        assert listing["documentCount"] == len(expected_names)
     manager.send("DELETE", f"{POLICIES}/blue")
     manager.send("DELETE", "/fabric/vlans/7")
     assert manager.get("/fabric/vlans")["documentLinks"] == ["/fabric/vlans/1"]
@@ -120,54 +120,54 @@ def policies() -> list[str]:
         "/fabric/ports/x1000c0r3j5p0",
         "/fabric/vlans/2",
         "/fabric/vlans/01",
-        f"{POLICIES}/nobody",
-        "/fabric/vni/partitions/nobody",
-        "/fabric/vni/blocks/nobody",
-        "/fabric/vni/block-enforcement-tasks/nobody",
-        "/fabric/collectives/jobs/nobody",
+        f"{POLICIES}/missing",
+        "/fabric/vni/partitions/missing",
+        "/fabric/vni/blocks/missing",
+        "/fabric/vni/block-enforcement-tasks/missing",
+        "/fabric/collectives/jobs/missing",
         "/port-sets/other",
         "/nowhere",
     ],
 )
 def test_what_is_not_there(shared_manager: Manager, path: str) -> None:
-    assert shared_manager.says_no("GET", path) == (404, f"Service not found: {path}")
+    assert shared_manager.refusal("GET", path) == (404, f"Service not found: {path}")
 
 
 def test_a_method_that_is_not_there(manager: Manager) -> None:
-    assert manager.says_no("DELETE", "/fabric/switches/x1000c0r3b0") == (405, "Action not supported: DELETE")
-    assert manager.says_no("PUT", "/fabric/vlans") == (405, "Action not supported: PUT")
+    assert manager.refusal("DELETE", "/fabric/switches/x1000c0r3b0") == (405, "Action not supported: DELETE")
+    assert manager.refusal("PUT", "/fabric/vlans") == (405, "Action not supported: PUT")
 
 
 def test_a_name_is_taken_once(manager: Manager) -> None:
     manager.make_vlan(7, "blue")
     manager.make_block("blue", ["2000-2099"], ONE)
     manager.send("POST", "/fabric/collectives/jobs", {"jobID": "c-1", "mcastLimit": 1})
-    again: dict[str, Any] = {
+    bodies: dict[str, Any] = {
         "/fabric/vlans": {"id": 7, "name": "other"},
         POLICIES: {"documentSelfLink": "blue"},
         "/fabric/vni/partitions": {"partitionName": "blue", "vniCount": 5},
         "/fabric/vni/blocks": {"vniBlockName": "blue-block", "partitionName": "blue"},
         "/fabric/collectives/jobs": {"jobID": "c-1"},
     }
-    for path, body in again.items():
-        before = manager.get(path)
-        status, message = manager.says_no("POST", path, body)
+    for path, body in bodies.items():
+        documents_before = manager.get(path)
+        status, message = manager.refusal("POST", path, body)
         assert status == 409
         assert message.startswith(f"Service already started: {path}/")
-        assert manager.get(path) == before
+        assert manager.get(path) == documents_before
 
 
 @pytest.mark.parametrize("body", GARBAGE)
 def test_garbage_is_refused(manager: Manager, body: bytes) -> None:
-    """All but a policy, and a change, of which a body says nothing that is known."""
+    """Every kind but policies, and changes, whose bodies have no known field."""
     manager.make_block("blue", ["2000-2099"], ONE)
     strange = b"name" in body
     for path in COLLECTIONS:
         assert manager.ask("POST", path, body).status == (200 if strange and path == POLICIES else 400)
     for path in (f"/fabric/ports/{manager.port(ONE)}", f"{POLICIES}/edge-policy", "/fabric/vni/blocks/blue-block"):
-        before = manager.get(path)
+        document_before = manager.get(path)
         assert manager.ask("PATCH", path, body).status == (200 if strange else 400)
-        assert {**manager.get(path), **_wrapping(before)} == before
+        assert {**manager.get(path), **_wrapping(document_before)} == document_before
 
 
 def _wrapping(document: dict[str, Any]) -> dict[str, Any]:
@@ -208,11 +208,11 @@ def _wrapping(document: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_wrong_fields_are_refused_and_make_nothing(shared_manager: Manager, path: str, body: Any) -> None:
-    before = shared_manager.get(path)
-    status, message = shared_manager.says_no("POST", path, body)
+    documents_before = shared_manager.get(path)
+    status, message = shared_manager.refusal("POST", path, body)
     assert status == 400
     assert message
-    assert shared_manager.get(path) == before
+    assert shared_manager.get(path) == documents_before
 
 
 def test_what_is_written_is_read_back(manager: Manager) -> None:
@@ -236,9 +236,9 @@ def test_what_is_written_is_read_back(manager: Manager) -> None:
 
 
 def test_a_policy_without_a_name_gets_one(manager: Manager) -> None:
-    made = [manager.send("POST", POLICIES, {"state": "OFFLINE"})["documentSelfLink"] for _ in range(2)]
-    assert made[0] != made[1]
-    assert manager.get(made[1])["state"] == "OFFLINE"
+    names = [manager.send("POST", POLICIES, {"state": "OFFLINE"})["documentSelfLink"] for _ in range(2)]
+    assert names[0] != names[1]
+    assert manager.get(names[1])["state"] == "OFFLINE"
 
 
 def test_jobs_get_a_token_and_give_steps_back(manager: Manager) -> None:
@@ -251,10 +251,10 @@ def test_jobs_get_a_token_and_give_steps_back(manager: Manager) -> None:
         "1": {},
     }
     assert manager.send("PATCH", link, {"jobSteps": {"0": None, "9": None}})["jobSteps"] == {"1": {}}
-    assert manager.says_no("PATCH", link, {"jobSteps": []})[0] == 400
+    assert manager.refusal("PATCH", link, {"jobSteps": []})[0] == 400
     assert manager.get("/fabric/collectives/jobs")["documentLinks"] == [link]
     manager.send("DELETE", link)
-    assert manager.says_no("DELETE", link)[0] == 404
+    assert manager.refusal("DELETE", link)[0] == 404
 
 
 def test_port_sets_tell_what_the_switches_do(manager: Manager) -> None:
@@ -264,7 +264,7 @@ def test_port_sets_tell_what_the_switches_do(manager: Manager) -> None:
     manager.break_("port-drift", edge[0], online=False)
     manager.site.machine.power.reset("x1000c0r7", "Off", "test")
     manager.step(10)
-    told = manager.get("/port-sets/edge-ports/status")["ports"]
-    off = {port["xname"] for port in told if not port["status"]["enable"]}
+    ports = manager.get("/port-sets/edge-ports/status")["ports"]
+    off = {port["xname"] for port in ports if not port["status"]["enable"]}
     assert off == {edge[0], *(port for port in edge if port.startswith("x1000c0r7"))}
-    assert manager.says_no("GET", "/port-sets/other/status")[0] == 404
+    assert manager.refusal("GET", "/port-sets/other/status")[0] == 404

@@ -1,4 +1,4 @@
-"""From a document to the switch: when, how policies are merged, and what stands in the way."""
+"""From a document to the switch: the delay, the merging of policies, and refusals."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_changed_policy_goes_to_all_ports_that_have_it(manager: Manager) -> No
     assert manager.fabric.state("x1000c0r3j9p0").speed == "BS_200G"
 
 
-def test_the_first_policy_that_says_a_thing_wins() -> None:
+def test_the_first_policy_with_a_field_wins() -> None:
     first = {"nativeVlanId": "/fabric/vlans/5", "isUntaggedAllowed": False}
     second = {"state": "ONLINE", "nativeVlanId": "/fabric/vlans/6", "allowedVlans": ["/fabric/vlans/7"], "speed": "s"}
     assert merge([first, second], edge=True) == {
@@ -118,13 +118,13 @@ def test_defaults_without_policies() -> None:
 
 
 def test_ports_go_offline_as_sat_does_it(manager: Manager) -> None:
-    before = manager.links(ONE)
-    made = manager.send("POST", POLICIES, {"state": "OFFLINE", "documentSelfLink": "sat-offline-cassini-policy"})
+    links_before = manager.links(ONE)
+    policy = manager.send("POST", POLICIES, {"state": "OFFLINE", "documentSelfLink": "sat-offline-cassini-policy"})
     link = f"/fabric/ports/{manager.port(ONE)}"
-    manager.send("PATCH", link, {"portPolicyLinks": [made["documentSelfLink"]]})
+    manager.send("PATCH", link, {"portPolicyLinks": [policy["documentSelfLink"]]})
     manager.step(PUSHED)
     assert not manager.reaches(ONE, TWO)
-    manager.send("PATCH", link, {"portPolicyLinks": before})
+    manager.send("PATCH", link, {"portPolicyLinks": links_before})
     manager.step(PUSHED)
     assert manager.reaches(ONE, TWO)
 
@@ -142,34 +142,34 @@ def test_a_policy_may_be_there_twice(manager: Manager) -> None:
 
 
 def test_a_policy_that_is_not_there_is_refused(manager: Manager) -> None:
-    before = manager.links(ONE)
-    for link in (f"{POLICIES}/nobody", "cassini-policy", "", f"{POLICIES}/"):
-        status, message = manager.says_no(
-            "PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": [*before, link]}
+    links_before = manager.links(ONE)
+    for link in (f"{POLICIES}/missing", "cassini-policy", "", f"{POLICIES}/"):
+        status, message = manager.refusal(
+            "PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": [*links_before, link]}
         )
         assert (status, message) == (400, f"portPolicyLinks: no port policy {link}")
-    assert manager.links(ONE) == before
+    assert manager.links(ONE) == links_before
 
 
 def test_what_is_in_use_is_not_deleted(manager: Manager) -> None:
     blue = manager.make_vlan(2, "blue")
     manager.give(ONE, blue)
-    assert manager.says_no("DELETE", blue) == (400, f"{blue} is in use by /fabric/ports/{manager.port(ONE)}")
-    assert manager.says_no("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
-    assert manager.says_no("DELETE", f"{POLICIES}/fabric-policy")[0] == 400
-    assert manager.says_no("DELETE", "/fabric/vlans/2") == (400, f"/fabric/vlans/2 is in use by {blue}")
-    assert manager.says_no("DELETE", "/fabric/vlans/1")[0] == 400
+    assert manager.refusal("DELETE", blue) == (400, f"{blue} is in use by /fabric/ports/{manager.port(ONE)}")
+    assert manager.refusal("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
+    assert manager.refusal("DELETE", f"{POLICIES}/fabric-policy")[0] == 400
+    assert manager.refusal("DELETE", "/fabric/vlans/2") == (400, f"/fabric/vlans/2 is in use by {blue}")
+    assert manager.refusal("DELETE", "/fabric/vlans/1")[0] == 400
     manager.send("DELETE", f"{POLICIES}/edge-policy")
-    for vlan, said in ((5, {"nativeVlanId": "/fabric/vlans/5"}), (6, {"allowedVlans": ["/fabric/vlans/6"]})):
+    for vlan, references in ((5, {"nativeVlanId": "/fabric/vlans/5"}), (6, {"allowedVlans": ["/fabric/vlans/6"]})):
         manager.send("POST", "/fabric/vlans", {"id": vlan})
-        manager.send("POST", POLICIES, {"documentSelfLink": f"only-{vlan}", **said})
-        assert manager.says_no("DELETE", f"/fabric/vlans/{vlan}")[0] == 400
+        manager.send("POST", POLICIES, {"documentSelfLink": f"only-{vlan}", **references})
+        assert manager.refusal("DELETE", f"/fabric/vlans/{vlan}")[0] == 400
 
 
 def test_a_policy_of_the_first_day_can_be_deleted_once_no_port_has_it(manager: Manager) -> None:
     ports = manager.get("/port-sets/edge-ports")["ports"]
     for port in ports:
-        assert manager.says_no("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
+        assert manager.refusal("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
         manager.send("PATCH", f"/fabric/ports/{port}", {"portPolicyLinks": [f"{POLICIES}/edge-policy"]})
     manager.send("DELETE", f"{POLICIES}/cassini-policy")
 
@@ -177,8 +177,8 @@ def test_a_policy_of_the_first_day_can_be_deleted_once_no_port_has_it(manager: M
 def test_no_more_vlans_than_a_switch_holds(manager: Manager) -> None:
     for vlan in range(2, 257):
         manager.send("POST", "/fabric/vlans", {"id": vlan, "name": f"v{vlan}", "status": "ONLINE"})
-    assert manager.says_no("POST", "/fabric/vlans", {"id": 4000}) == (400, "No more than 256 VLANs")
-    assert manager.says_no("POST", "/fabric/vlans", {"id": 5})[0] == 409
+    assert manager.refusal("POST", "/fabric/vlans", {"id": 4000}) == (400, "No more than 256 VLANs")
+    assert manager.refusal("POST", "/fabric/vlans", {"id": 5})[0] == 409
     manager.send("DELETE", "/fabric/vlans/77")
     manager.send("POST", "/fabric/vlans", {"id": 4000})
 
@@ -204,15 +204,15 @@ def test_drift_is_not_in_the_documents_and_stays_until_a_patch(manager: Manager)
     blue = manager.make_vlan(2, "blue")
     manager.give(ONE, blue)
     manager.step(PUSHED)
-    before = manager.get(f"/fabric/ports/{manager.port(ONE)}")
+    port_before = manager.get(f"/fabric/ports/{manager.port(ONE)}")
     manager.break_("port-drift", manager.port(ONE), native=1, allowed="1,2")
-    assert manager.get(f"/fabric/ports/{manager.port(ONE)}") == before
-    told = manager.fabric.describe(manager.port(ONE))
-    assert told is not None
-    assert (told["effective"]["native"], told["intended"]["native"]) == (1, 2)
+    assert manager.get(f"/fabric/ports/{manager.port(ONE)}") == port_before
+    description = manager.fabric.describe(manager.port(ONE))
+    assert description is not None
+    assert (description["effective"]["native"], description["intended"]["native"]) == (1, 2)
     manager.step(3600)
     assert manager.reaches(ONE, TWO)
-    manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": before["portPolicyLinks"]})
+    manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": port_before["portPolicyLinks"]})
     manager.step(PUSHED)
     assert not manager.reaches(ONE, TWO)
     assert manager.state(ONE).native == 2
@@ -230,7 +230,7 @@ def test_a_slow_barrier_holds_up_its_port_only(manager: Manager) -> None:
 
 
 @pytest.mark.parametrize("away", ["power", "controller", "service"])
-def test_a_switch_that_does_not_answer_is_told_when_it_does(manager: Manager, away: str) -> None:
+def test_an_unreachable_switch_gets_its_state_later(manager: Manager, away: str) -> None:
     power = manager.site.machine.power
     blue = manager.make_vlan(2, "blue")
     fault = ""
@@ -276,15 +276,21 @@ def test_a_restart_keeps_documents_and_what_is_under_way(tmp_path: Path) -> None
     manager.give(THREE, blue)
     task = manager.make_block("blue", ["2000-2099"], ONE, THREE)
     documents = [manager.get(link) for link in (blue, "/fabric/vlans/2", f"/fabric/ports/{manager.port(THREE)}")]
-    again = Manager(reopen(manager.site))
-    assert [again.get(link) for link in (blue, "/fabric/vlans/2", f"/fabric/ports/{manager.port(THREE)}")] == documents
-    assert (again.state(ONE).native, again.state(TWO).native, again.state(THREE).native) == (2, 2, 1)
-    assert again.stage(task) == "CREATED"
-    again.step(PUSHED)
-    assert again.state(THREE).native == 2
-    assert again.stage(task) == "FINISHED"
-    assert again.state(THREE).vnis == ((2000, 2099),)
-    assert again.reaches(ONE, THREE)
-    more = again.send("POST", POLICIES, {"state": "OFFLINE"})
+    reopened_manager = Manager(reopen(manager.site))
+    assert [
+        reopened_manager.get(link) for link in (blue, "/fabric/vlans/2", f"/fabric/ports/{manager.port(THREE)}")
+    ] == documents
+    assert (
+        reopened_manager.state(ONE).native,
+        reopened_manager.state(TWO).native,
+        reopened_manager.state(THREE).native,
+    ) == (2, 2, 1)
+    assert reopened_manager.stage(task) == "CREATED"
+    reopened_manager.step(PUSHED)
+    assert reopened_manager.state(THREE).native == 2
+    assert reopened_manager.stage(task) == "FINISHED"
+    assert reopened_manager.state(THREE).vnis == ((2000, 2099),)
+    assert reopened_manager.reaches(ONE, THREE)
+    more = reopened_manager.send("POST", POLICIES, {"state": "OFFLINE"})
     assert more["documentVersion"] == 0
-    again.site.state_file.close()
+    reopened_manager.site.state_file.close()

@@ -1,4 +1,4 @@
-"""Paths as SAT joins them: the gateway's prefix with its slash, and the link of a document with its own."""
+"""Paths as SAT joins them: the gateway's prefix ends in a slash, and the link of a document begins with one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def test_the_links_of_documents_can_be_appended_as_they_are(shared_manager: Mana
 
 
 def test_a_policy_made_through_a_doubled_slash_is_one_policy(manager: Manager) -> None:
-    """As ``sat swap`` does before a cable is pulled."""
+    """The requests of ``sat swap`` before a cable is pulled."""
     manager.send("POST", f"/{POLICIES}", {"state": "OFFLINE", "documentSelfLink": "sat-offline"})
     assert f"{POLICIES}/sat-offline" in manager.get(POLICIES)["documentLinks"]
 
 
 def test_an_unknown_path_and_a_wrong_method_are_refused_as_without(shared_manager: Manager) -> None:
-    assert shared_manager.says_no("GET", "//fabric//nothing")[0] == 404
-    assert shared_manager.says_no("PUT", "//fabric/switches") == shared_manager.says_no("PUT", "/fabric/switches")
+    assert shared_manager.refusal("GET", "//fabric//nothing")[0] == 404
+    assert shared_manager.refusal("PUT", "//fabric/switches") == shared_manager.refusal("PUT", "/fabric/switches")

@@ -1,4 +1,4 @@
-"""Ranges of VNIs are sets of numbers, and nothing else."""
+"""Ranges of VNIs behave as sets of numbers."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ RANGES = st.lists(SPANS, max_size=4).map(join_ranges)
 
 
 @given(RANGES, RANGES)
-def test_what_is_in_both(one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...]) -> None:
-    both, found = numbers(one) & numbers(other), overlap(one, other)
-    assert (found is None) == (not both)
-    if found is not None:
-        first, last = found
+def test_what_is_in_both(one: tuple[tuple[int, int], ...], second: tuple[tuple[int, int], ...]) -> None:
+    both, common = numbers(one) & numbers(second), overlap(one, second)
+    assert (common is None) == (not both)
+    if common is not None:
+        first, last = common
         assert set(range(first, last + 1)) <= both
         assert first == min(both)
-    assert within(one, other) == (numbers(one) <= numbers(other))
+    assert within(one, second) == (numbers(one) <= numbers(second))
     assert size(one) == len(numbers(one))
 
 
 @given(st.integers(1, 20), RANGES)
-def test_what_is_dealt_is_free(count: int, taken: tuple[tuple[int, int], ...]) -> None:
-    moved = [(first + FIRST_FREE, last + FIRST_FREE) for first, last in taken]
+def test_what_is_dealt_is_free(count: int, taken_ranges: tuple[tuple[int, int], ...]) -> None:
+    moved = [(first + FIRST_FREE, last + FIRST_FREE) for first, last in taken_ranges]
     (span,) = free_ranges(count, moved)
     assert size((span,)) == count
     assert span[0] >= FIRST_FREE
     assert not numbers([span]) & numbers(moved)
-    before = range(FIRST_FREE, span[0])
-    assert all(numbers([(start, start + count - 1)]) & numbers(moved) for start in before)
+    free_before = range(FIRST_FREE, span[0])
+    assert all(numbers([(start, start + count - 1)]) & numbers(moved) for start in free_before)

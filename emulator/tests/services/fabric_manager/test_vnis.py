@@ -40,7 +40,7 @@ def test_a_task_goes_through_its_stages(manager: Manager) -> None:
     assert stages == ["CREATED", "STARTED", "FINISHED"]
 
 
-def test_a_task_says_what_it_does(manager: Manager) -> None:
+def test_a_task_has_its_vnis_and_ports(manager: Manager) -> None:
     task = manager.get(manager.make_block("blue", ["2000-2002"], ONE, THREE))
     assert task["vniList"] == task["addVniList"] == [2000, 2001, 2002]
     assert task["edgePortDFAs"] == [manager.dfa(ONE), manager.dfa(THREE)]
@@ -62,17 +62,17 @@ def test_a_task_is_forgotten_after_a_day(manager: Manager) -> None:
     task = manager.make_block("blue", ["2000-2002"], ONE)
     manager.step(90_000)
     manager.make_block("green", ["3000-3002"], TWO)
-    assert manager.says_no("GET", task)[0] == 404
+    assert manager.refusal("GET", task)[0] == 404
 
 
 def test_deleting_a_block_lets_its_ports_go(manager: Manager) -> None:
     manager.make_block("blue", ["2000-2099"], ONE)
     manager.step(ENFORCED)
-    gone = manager.send("DELETE", f"{BLOCKS}/blue-block")
+    deletion = manager.send("DELETE", f"{BLOCKS}/blue-block")
     manager.send("DELETE", f"{PARTITIONS}/blue")
     assert manager.state(ONE).vnis == ((2000, 2099),)
     manager.step(ENFORCED)
-    assert manager.stage(gone["enforcementTaskServiceLink"]) == "FINISHED"
+    assert manager.stage(deletion["enforcementTaskServiceLink"]) == "FINISHED"
     assert manager.state(ONE).vnis is None
 
 
@@ -115,9 +115,9 @@ def test_a_change_that_fails_leaves_what_was_enforced(manager: Manager) -> None:
     manager.send("PATCH", f"{BLOCKS}/blue-block", {"vniRanges": ["2000-2001"]})
     manager.step(ENFORCED)
     assert manager.state(ONE).vnis == ((2000, 2099),)
-    told = manager.fabric.describe(manager.port(ONE))
-    assert told is not None
-    assert told["intended"]["vnis"] == [[2000, 2001]]
+    description = manager.fabric.describe(manager.port(ONE))
+    assert description is not None
+    assert description["intended"]["vnis"] == [[2000, 2001]]
     manager.site.clear_fault(fault)
     manager.send("PATCH", f"{BLOCKS}/blue-block", {"vniRanges": ["2000-2001"]})
     manager.step(ENFORCED)
@@ -151,13 +151,13 @@ def test_a_slow_barrier_holds_up_the_task(manager: Manager) -> None:
 
 def test_partitions_get_as_many_vnis_as_they_ask_for(manager: Manager) -> None:
     manager.send("POST", PARTITIONS, {"partitionName": "taken", "vniRanges": ["1100-1199"]})
-    told = [
+    ranges = [
         manager.send("POST", PARTITIONS, {"partitionName": name, "vniCount": count})["vniRanges"]
         for name, count in (("a", 50), ("b", 50), ("c", 26), ("d", 1))
     ]
-    assert told == [["1024-1073"], ["1200-1249"], ["1074-1099"], ["1250-1250"]]
+    assert ranges == [["1024-1073"], ["1200-1249"], ["1074-1099"], ["1250-1250"]]
     assert manager.get(f"{PARTITIONS}/taken")["vniCount"] == 100
-    status, message = manager.says_no("POST", PARTITIONS, {"partitionName": "big", "vniCount": 65000})
+    status, message = manager.refusal("POST", PARTITIONS, {"partitionName": "big", "vniCount": 65000})
     assert (status, message) == (400, "vniCount: no 65000 VNIs in a row are free")
 
 
@@ -188,23 +188,28 @@ def test_partitions_get_as_many_vnis_as_they_ask_for(manager: Manager) -> None:
 )
 def test_partitions_that_are_refused(manager: Manager, body: dict[str, Any]) -> None:
     manager.send("POST", PARTITIONS, {"partitionName": "taken", "vniRanges": ["2000-2099"]})
-    assert manager.says_no("POST", PARTITIONS, body)[0] == 400
+    assert manager.refusal("POST", PARTITIONS, body)[0] == 400
     assert manager.get(PARTITIONS)["documentCount"] == 1
 
 
 def test_only_edge_ports_have_addresses_for_vnis(manager: Manager) -> None:
     dfa = manager.fabric.plan.ports[UPLINK].dfa
     body = {"partitionName": "p", "vniCount": 5, "edgePortDFAs": [dfa]}
-    assert manager.says_no("POST", PARTITIONS, body)[1] == f"edgePortDFAs: no edge port has the address {dfa}"
+    assert manager.refusal("POST", PARTITIONS, body)[1] == f"edgePortDFAs: no edge port has the address {dfa}"
 
 
 def test_a_partition_changes_as_the_public_operator_does_it(manager: Manager) -> None:
-    """Partition first, then block, with a list of ports from which one has gone."""
+    """The partition is changed first, then the block; its list of ports has lost one."""
     manager.make_block("blue", ["2000-2099"], ONE, THREE)
     manager.step(ENFORCED)
-    left = {"partitionName": "blue", "vniCount": 100, "vniRanges": ["2000-2099"], "edgePortDFAs": [manager.dfa(ONE)]}
-    told = manager.send("PATCH", f"{PARTITIONS}/blue", left)
-    assert told["edgePortDFAs"] == [manager.dfa(ONE)]
+    document = {
+        "partitionName": "blue",
+        "vniCount": 100,
+        "vniRanges": ["2000-2099"],
+        "edgePortDFAs": [manager.dfa(ONE)],
+    }
+    partition = manager.send("PATCH", f"{PARTITIONS}/blue", document)
+    assert partition["edgePortDFAs"] == [manager.dfa(ONE)]
     manager.send("PATCH", f"{BLOCKS}/blue-block", {"vniRanges": ["2000-2099"], "portDFAs": [manager.dfa(ONE)]})
     manager.step(ENFORCED)
     assert (manager.state(ONE).vnis, manager.state(THREE).vnis) == (((2000, 2099),), None)
@@ -215,7 +220,7 @@ def test_changes_of_partitions_that_are_refused(manager: Manager) -> None:
     manager.make_block("blue", ["2000-2099"], ONE)
     manager.send("POST", PARTITIONS, {"partitionName": "other", "vniRanges": ["3000-3099"]})
     link = f"{PARTITIONS}/blue"
-    before = manager.get(link)
+    document_before = manager.get(link)
     for body in (
         {"partitionName": "red"},
         {"vniRanges": ["2000-2050"]},
@@ -224,14 +229,14 @@ def test_changes_of_partitions_that_are_refused(manager: Manager) -> None:
         {"edgePortDFAs": [7]},
         {"edgePortDFAs": [7], "vniCount": 100},
     ):
-        assert manager.says_no("PATCH", link, body)[0] == 400, body
-    assert manager.get(link) == before
+        assert manager.refusal("PATCH", link, body)[0] == 400, body
+    assert manager.get(link) == document_before
     assert manager.send("PATCH", link, {"vniRanges": ["1999-2100"]})["vniRanges"] == ["1999-2100"]
 
 
 def test_a_partition_with_blocks_is_not_deleted(manager: Manager) -> None:
     manager.make_block("blue", ["2000-2099"], ONE)
-    assert manager.says_no("DELETE", f"{PARTITIONS}/blue")[1] == f"{PARTITIONS}/blue is in use by {BLOCKS}/blue-block"
+    assert manager.refusal("DELETE", f"{PARTITIONS}/blue")[1] == f"{PARTITIONS}/blue is in use by {BLOCKS}/blue-block"
 
 
 def test_blocks_stay_within_their_partition(manager: Manager) -> None:
@@ -239,13 +244,13 @@ def test_blocks_stay_within_their_partition(manager: Manager) -> None:
     for body in (
         {"vniBlockName": "b"},
         {"partitionName": "blue"},
-        {"vniBlockName": "b", "partitionName": "nobody"},
+        {"vniBlockName": "b", "partitionName": "missing"},
         {"vniBlockName": "b", "partitionName": "blue", "vniRanges": ["2000-2100"]},
         {"vniBlockName": "b", "partitionName": "blue", "vniRanges": []},
         {"vniBlockName": "b", "partitionName": "blue", "portDFAs": [manager.dfa(TWO)]},
         {"vniBlockName": "b", "partitionName": "blue", "portDFAs": [True]},
     ):
-        assert manager.says_no("POST", BLOCKS, body)[0] == 400, body
-    assert manager.says_no("PATCH", f"{BLOCKS}/blue-block", {"portDFAs": [manager.dfa(TWO)]})[0] == 400
-    assert manager.says_no("PATCH", f"{BLOCKS}/nobody", {"portDFAs": []})[0] == 404
+        assert manager.refusal("POST", BLOCKS, body)[0] == 400, body
+    assert manager.refusal("PATCH", f"{BLOCKS}/blue-block", {"portDFAs": [manager.dfa(TWO)]})[0] == 400
+    assert manager.refusal("PATCH", f"{BLOCKS}/missing", {"portDFAs": []})[0] == 404
     assert manager.get(BLOCKS)["documentCount"] == 1

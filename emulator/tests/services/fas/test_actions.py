@@ -1,4 +1,4 @@
-"""Actions from their start to their end, and what is on the devices afterwards."""
+"""Actions from their start to their end, and the firmware of the devices afterwards."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def state(fas: Service, action: str) -> str:
 
 def operation(fas: Service, action: str) -> dict[str, Any]:
     details = fas.get(f"/actions/{action}/operations")["operationDetails"]
-    found = [each for group in details.values() for each in group["operationKeys"]]
-    assert len(found) == 1
-    one: dict[str, Any] = fas.get(f"/operations/{found[0]['operationID']}")
+    operations = [operation_key for group in details.values() for operation_key in group["operationKeys"]]
+    assert len(operations) == 1
+    one: dict[str, Any] = fas.get(f"/operations/{operations[0]['operationID']}")
     assert one["state"] == next(name for name, group in details.items() if group["operationKeys"])
     return one
 
@@ -55,30 +55,34 @@ def version(fas: Service, target: str, bmc: str = BMC) -> str:
     fas.step(5.0)
     (device,) = fas.get(f"/snapshots/{name}")["devices"]
     return str(
-        next(each["firmwareVersion"] for each in device["targets"] if target in (each["name"], each["targetName"]))
+        next(
+            device_target["firmwareVersion"]
+            for device_target in device["targets"]
+            if target in (device_target["name"], device_target["targetName"])
+        )
     )
 
 
-def test_a_dry_run_says_what_it_would_do_and_does_nothing(fas: Service) -> None:
+def test_a_dry_run_reports_the_update_and_changes_nothing(fas: Service) -> None:
     action = act(fas, "BMC", overrideDryrun=False)
-    done = until_over(fas, action)
-    assert (done["state"], done["stateHelper"]) == ("succeeded", f"dry run completed: Updated Image: {NEW}")
-    assert (done["fromFirmwareVersion"], done["toFirmwareVersion"]) == (OLD, NEW)
+    details = until_over(fas, action)
+    assert (details["state"], details["stateHelper"]) == ("succeeded", f"dry run completed: Updated Image: {NEW}")
+    assert (details["fromFirmwareVersion"], details["toFirmwareVersion"]) == (OLD, NEW)
     assert version(fas, "BMC") == OLD
 
 
 def test_a_controllers_new_firmware_is_there_after_its_restart(fas: Service) -> None:
     action = act(fas, "BMC")
     assert state(fas, action) == "new"
-    seen: list[list[str]] = []
+    statuses: list[list[str]] = []
     for _ in range(600):
         fas.step(1.0)
-        found = [state(fas, action)]
-        if found != ["new"]:
-            found.append(operation(fas, action)["state"])
-        if not seen or seen[-1] != found:
-            seen.append(found)
-    assert [each for each in seen if each != ["running", "succeeded"]] == [
+        states = [state(fas, action)]
+        if states != ["new"]:
+            states.append(operation(fas, action)["state"])
+        if not statuses or statuses[-1] != states:
+            statuses.append(states)
+    assert [status for status in statuses if status != ["running", "succeeded"]] == [
         ["new"],
         ["configured", "configured"],
         ["running", "configured"],
@@ -87,9 +91,9 @@ def test_a_controllers_new_firmware_is_there_after_its_restart(fas: Service) -> 
         ["running", "verifying"],
         ["completed", "succeeded"],
     ]
-    done = operation(fas, action)
-    assert done["stateHelper"] == f"Update Successful to version: {NEW}"
-    assert done["endTime"] > done["startTime"]
+    details = operation(fas, action)
+    assert details["stateHelper"] == f"Update Successful to version: {NEW}"
+    assert details["endTime"] > details["startTime"]
     assert version(fas, "BMC") == NEW
     assert version(fas, "BMC", "x1000c0s0b1") == OLD
     happened = [entry["what"] for entry in fas.site.log.after(0, 10_000) if entry["target"] == BMC]
@@ -125,38 +129,38 @@ def test_a_bios_of_a_node_that_is_off_needs_no_start(fas: Service) -> None:
 
 
 def test_hpe_tells_of_its_task_and_is_done_before_the_node_starts(fas: Service) -> None:
-    before = version(fas, "System ROM", SERVER)
-    done = until_over(fas, act(fas, "System ROM", SERVER))
-    assert done["state"] == "succeeded"
-    assert done["stateHelper"] == "Firmware Task Returned Completed with Status OK -- Reboot of node may be required"
-    assert version(fas, "System ROM", SERVER) == before
+    version_before = version(fas, "System ROM", SERVER)
+    details = until_over(fas, act(fas, "System ROM", SERVER))
+    assert details["state"] == "succeeded"
+    assert details["stateHelper"] == "Firmware Task Returned Completed with Status OK -- Reboot of node may be required"
+    assert version(fas, "System ROM", SERVER) == version_before
 
 
 def test_time_runs_out(fas: Service) -> None:
-    done = until_over(fas, act(fas, "Node0.BIOS", timeLimit=300))
-    assert (done["state"], done["stateHelper"]) == ("failed", "time expired; could not verify")
+    details = until_over(fas, act(fas, "Node0.BIOS", timeLimit=300))
+    assert (details["state"], details["stateHelper"]) == ("failed", "time expired; could not verify")
 
 
 def test_a_device_that_does_not_answer_has_no_operation(fas: Service) -> None:
     fas.break_("bmc-unreachable", BMC)
     action = act(fas, "BMC")
     fas.step(10.0)
-    found = fas.get(f"/actions/{action}")
-    assert found["state"] == "completed"
-    assert found["errors"] == [f"Error retrieving data from {BMC}", "No Viable Targets"]
+    record = fas.get(f"/actions/{action}")
+    assert record["state"] == "completed"
+    assert record["errors"] == [f"Error retrieving data from {BMC}", "No Viable Targets"]
 
 
 def test_a_device_that_stops_answering_fails(fas: Service) -> None:
     action = act(fas, "BMC")
     fas.step(12.0)
     fas.break_("bmc-unreachable", BMC)
-    done = until_over(fas, action)
-    assert done["state"] == "failed"
-    assert done["stateHelper"] == "failed to update target - status code: 500 - See operation for any error message"
-    assert done["error"].startswith(f'Post "https://{BMC}/redfish/v1/UpdateService')
+    details = until_over(fas, action)
+    assert details["state"] == "failed"
+    assert details["stateHelper"] == "failed to update target - status code: 500 - See operation for any error message"
+    assert details["error"].startswith(f'Post "https://{BMC}/redfish/v1/UpdateService')
 
 
-def test_what_nobody_knows_is_an_action_without_operations(fas: Service) -> None:
+def test_unknown_targets_give_an_action_without_operations(fas: Service) -> None:
     action = act(fas, "BMC", "x9c0s0b0")
     fas.step(10.0)
     assert fas.get(f"/actions/{action}")["errors"] == [
@@ -167,19 +171,19 @@ def test_what_nobody_knows_is_an_action_without_operations(fas: Service) -> None
 
 def test_nothing_to_do_and_nothing_to_do_it_with(fas: Service) -> None:
     assert until_over(fas, act(fas, "FPGA0"))["stateHelper"] == "Firmware at requested version"
-    done = until_over(fas, act(fas, "BMC", tag="recovery"))
-    assert (done["state"], done["stateHelper"]) == ("noSolution", "No Image available")
-    done = until_over(fas, act(fas, "BMC", version="earliest"))
-    assert done["state"] == "noOperation"
+    details = until_over(fas, act(fas, "BMC", tag="recovery"))
+    assert (details["state"], details["stateHelper"]) == ("noSolution", "No Image available")
+    details = until_over(fas, act(fas, "BMC", version="earliest"))
+    assert details["state"] == "noOperation"
 
 
 def test_without_a_way_back_it_is_not_done(fas: Service) -> None:
     for image in fas.get("/images")["images"]:
         if image["firmwareVersion"] == OLD and image["target"] == "BMC":
             fas.ask("DELETE", f"/images/{image['imageID']}")
-    done = until_over(fas, act(fas, "BMC"))
-    assert done["state"] == "noSolution"
-    assert done["stateHelper"].startswith("cannot perform the update as the override was not enabled")
+    details = until_over(fas, act(fas, "BMC"))
+    assert details["state"] == "noSolution"
+    assert details["stateHelper"].startswith("cannot perform the update as the override was not enabled")
     assert until_over(fas, act(fas, "BMC", restoreNotPossibleOverride=True))["state"] == "succeeded"
 
 
@@ -188,16 +192,18 @@ def test_siblings_wait_and_a_second_action_too(fas: Service) -> None:
     first = fas.ask("POST", "/actions", filters).json()["actionID"]
     second = act(fas, "BMC", "x1000c0s0b1", overrideDryrun=False)
     fas.step(5.0)
-    found = fas.get(f"/actions/{first}")["operationSummary"]
-    assert {each["stateHelper"] for each in found["blocked"]["operationKeys"]} == {"blocked by sibling"}
+    summary = fas.get(f"/actions/{first}")["operationSummary"]
+    assert {operation_key["stateHelper"] for operation_key in summary["blocked"]["operationKeys"]} == {
+        "blocked by sibling"
+    }
     fas.step(10.0)
     waiting = fas.get(f"/actions/{second}/status")
     assert (waiting["state"], waiting["blockedBy"]) == ("blocked", [first])
-    assert fas.refused("DELETE", f"/actions/{first}") == (400, "cannot delete a currently running action")
+    assert fas.refusal("DELETE", f"/actions/{first}") == (400, "cannot delete a currently running action")
     fas.step(300.0)
     assert (state(fas, first), state(fas, second)) == ("completed", "completed")
     assert fas.ask("DELETE", f"/actions/{first}").status == 204
-    assert fas.refused("GET", f"/actions/{first}") == (404, f"Key /actions/{first} does not exist")
+    assert fas.refusal("GET", f"/actions/{first}") == (404, f"Key /actions/{first} does not exist")
 
 
 def test_an_action_can_be_aborted(fas: Service) -> None:
@@ -227,7 +233,7 @@ def test_an_action_can_be_aborted(fas: Service) -> None:
     ],
 )
 def test_what_cannot_be_asked_for(fas: Service, body: Any, detail: str) -> None:
-    assert fas.refused("POST", "/actions", body) == (400, detail)
+    assert fas.refusal("POST", "/actions", body) == (400, detail)
     assert fas.get("/actions") == {"actions": []}
 
 
@@ -237,9 +243,13 @@ def test_a_named_image_goes_where_it_fits(fas: Service) -> None:
     )
     reply = fas.ask("POST", "/actions", {"imageFilter": {"imageID": image["imageID"]}})
     fas.step(5.0)
-    found = fas.get(f"/actions/{reply.json()['actionID']}")
-    assert found["command"]["version"] == "explicit"
-    names = [each["xname"] for group in found["operationSummary"].values() for each in group["operationKeys"]]
+    record = fas.get(f"/actions/{reply.json()['actionID']}")
+    assert record["command"]["version"] == "explicit"
+    names = [
+        operation_key["xname"]
+        for group in record["operationSummary"].values()
+        for operation_key in group["operationKeys"]
+    ]
     assert sorted(names) == ["x1000c0s0b0", "x1000c0s0b1", "x1000c0s1b0", "x1000c0s1b1"]
 
 
@@ -249,11 +259,11 @@ def test_a_restart_of_the_emulator_in_the_middle(tmp_path: Path) -> None:
     action = act(fas, "BMC")
     fas.step(100.0)
     assert operation(fas, action)["state"] == "verifying"
-    again = Service(reopen(site), "fas", "")
-    assert operation(again, action)["state"] == "verifying"
-    assert until_over(again, action)["state"] == "succeeded"
-    assert version(again, "BMC") == NEW
-    again.site.state_file.close()
+    reopened_fas = Service(reopen(site), "fas", "")
+    assert operation(reopened_fas, action)["state"] == "verifying"
+    assert until_over(reopened_fas, action)["state"] == "succeeded"
+    assert version(reopened_fas, "BMC") == NEW
+    reopened_fas.site.state_file.close()
 
 
 def test_a_restart_of_fas_in_the_middle(fas: Service) -> None:
@@ -279,8 +289,8 @@ def test_a_locked_device_is_waited_for(fas: Service) -> None:
     assert fas.hsm("POST", "/locks/lock", {"ComponentIDs": [BMC]}).ok
     action = act(fas, "BMC")
     fas.step(60.0)
-    found = operation(fas, action)
-    assert (found["state"], found["stateHelper"]) == ("inProgress", "failed to lock, trying again soon")
+    details = operation(fas, action)
+    assert (details["state"], details["stateHelper"]) == ("inProgress", "failed to lock, trying again soon")
     assert fas.hsm("POST", "/locks/unlock", {"ComponentIDs": [BMC]}).ok
     fas.step(30.0)
     (status,) = fas.hsm("POST", "/locks/status", {"ComponentIDs": [BMC]}).json()["Components"]
@@ -292,8 +302,8 @@ def test_a_locked_device_is_waited_for(fas: Service) -> None:
 
 def test_a_locked_device_fails_when_time_runs_out(fas: Service) -> None:
     assert fas.hsm("POST", "/locks/lock", {"ComponentIDs": [BMC]}).ok
-    done = until_over(fas, act(fas, "BMC", timeLimit=60))
-    assert (done["state"], done["stateHelper"]) == ("failed", "time expired; could not complete update")
+    details = until_over(fas, act(fas, "BMC", timeLimit=60))
+    assert (details["state"], details["stateHelper"]) == ("failed", "time expired; could not complete update")
 
 
 def test_an_image_with_absurd_times_does_not_stop_time(fas: Service) -> None:
@@ -318,15 +328,15 @@ def test_a_gigabyte_is_restarted_by_fas(tmp_path: Path) -> None:
         part.controller for part in fas.site.machine.parts("Node") if part.model and part.model.name == "Gigabyte"
     )
     assert image["needManualReboot"] is True
-    before = version(fas, "BMC", bmc)
+    version_before = version(fas, "BMC", bmc)
     action = act(fas, "BMC", bmc)
     fas.step(300.0)
-    assert version(fas, "BMC", bmc) == before
+    assert version(fas, "BMC", bmc) == version_before
     fas.step(400.0)
     assert operation(fas, action)["stateHelper"] == "reboot command issued"
-    done = until_over(fas, action)
-    assert done["stateHelper"].startswith("Firmware Update Information Returned Completed 100%")
-    assert version(fas, "BMC", bmc) != before
+    details = until_over(fas, action)
+    assert details["stateHelper"].startswith("Firmware Update Information Returned Completed 100%")
+    assert version(fas, "BMC", bmc) != version_before
     fas.site.state_file.close()
 
 

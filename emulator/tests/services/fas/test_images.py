@@ -20,7 +20,7 @@ IMAGE = {
     "semanticFirmwareVersion": "v9.1",
     "s3URL": "s3://fw/x",
 }
-SOMEBODY = "11111111-2222-4333-8444-555555555555"
+CLIENT_ID = "11111111-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -37,14 +37,14 @@ def test_an_image_comes_back_as_it_was_made(fas: Service) -> None:
     reply = fas.ask("POST", "/images", IMAGE)
     image = reply.json()["imageID"]
     assert (reply.status, list(reply.headers)) == (200, [("Location", f"../images/{image}")])
-    stored = IMAGE | {"imageID": image, "createTime": "2027-01-15T08:00:00Z", "semanticFirmwareVersion": "9.1.0"}
-    assert fas.get(f"/images/{image}") == stored
-    assert fas.get("/images") == {"images": [stored]}
+    expected = IMAGE | {"imageID": image, "createTime": "2027-01-15T08:00:00Z", "semanticFirmwareVersion": "9.1.0"}
+    assert fas.get(f"/images/{image}") == expected
+    assert fas.get("/images") == {"images": [expected]}
     assert fas.ask("PUT", f"/images/{image}", IMAGE | {"needManualReboot": True}).status == 200
     assert fas.get(f"/images/{image}")["needManualReboot"] is True
-    assert fas.ask("PUT", f"/images/{SOMEBODY}", IMAGE).status == 201
+    assert fas.ask("PUT", f"/images/{CLIENT_ID}", IMAGE).status == 201
     assert fas.ask("DELETE", f"/images/{image}").status == 204
-    assert [one["imageID"] for one in fas.get("/images")["images"]] == [SOMEBODY]
+    assert [one["imageID"] for one in fas.get("/images")["images"]] == [CLIENT_ID]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_image_comes_back_as_it_was_made(fas: Service) -> None:
         ),
     ],
 )
-def test_what_an_image_lacks_is_said(fas: Service, change: dict[str, Any], detail: str) -> None:
+def test_missing_fields_of_an_image_are_named(fas: Service, change: dict[str, Any], detail: str) -> None:
     reply = fas.ask("POST", "/images", IMAGE | change)
     assert reply.json() == {"type": "about:blank", "detail": detail, "status": 400, "title": "Bad Request"}
     assert fas.get("/images") == {"images": []}
@@ -83,19 +83,19 @@ def test_with_a_software_id_less_is_needed(fas: Service) -> None:
         ("g" * 36, (400, "invalid UUID format")),
         ("x" * 45, (400, 'invalid urn prefix: "xxxxxxxxx"')),
         ("00000000-0000-0000-0000-000000000000", (404, "Null image id")),
-        (SOMEBODY, (404, f"Key /images/{SOMEBODY} does not exist")),
-        (f"urn:uuid:{SOMEBODY}", (404, f"Key /images/{SOMEBODY} does not exist")),
-        (SOMEBODY.replace("-", ""), (404, f"Key /images/{SOMEBODY} does not exist")),
+        (CLIENT_ID, (404, f"Key /images/{CLIENT_ID} does not exist")),
+        (f"urn:uuid:{CLIENT_ID}", (404, f"Key /images/{CLIENT_ID} does not exist")),
+        (CLIENT_ID.replace("-", ""), (404, f"Key /images/{CLIENT_ID} does not exist")),
     ],
 )
 def test_an_image_that_is_not_there(fas: Service, image: str, refusal: tuple[int, str]) -> None:
-    assert fas.refused("GET", f"/images/{image}") == refusal
-    assert fas.refused("DELETE", f"/images/{image}") == refusal
+    assert fas.refusal("GET", f"/images/{image}") == refusal
+    assert fas.refusal("DELETE", f"/images/{image}") == refusal
 
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/images"), ("PUT", f"/images/{SOMEBODY}"), ("POST", "/snapshots"), ("POST", "/loader")],
+    [("POST", "/images"), ("PUT", f"/images/{CLIENT_ID}"), ("POST", "/snapshots"), ("POST", "/loader")],
 )
 def test_garbage_makes_nothing(fas: Service, method: str, path: str) -> None:
     for body in GARBAGE:
@@ -124,12 +124,12 @@ def test_the_loader(fas: Service) -> None:
     assert fas.get("/loader") == {"loaderStatus": "ready"}
     run = fas.ask("POST", "/loader/nexus").json()["loaderRunID"]
     assert fas.get("/loader") == {"loaderStatus": "busy", "loaderRunList": [{"loaderRunID": run}]}
-    assert fas.refused("POST", "/loader/nexus") == (429, "Loader busy, try again later")
+    assert fas.refusal("POST", "/loader/nexus") == (429, "Loader busy, try again later")
     assert fas.get(f"/loader/{run}") == {}
     fas.step(30.0)
     assert fas.get(f"/loader/{run}")["loaderRunOutput"][-1] == "INFO Number of Updates: 0"
     assert fas.ask("DELETE", f"/loader/{run}").status == 204
-    assert fas.refused("GET", f"/loader/{run}")[1] == f"open /fw/loaderlogs/{run}: no such file or directory"
+    assert fas.refusal("GET", f"/loader/{run}")[1] == f"open /fw/loaderlogs/{run}: no such file or directory"
 
 
 def upload(fas: Service, name: str) -> int:
@@ -138,7 +138,7 @@ def upload(fas: Service, name: str) -> int:
 
 
 def test_uploads(fas: Service) -> None:
-    assert fas.refused("POST", "/loader", b"x") == (400, "request Content-Type isn't multipart/form-data")
+    assert fas.refusal("POST", "/loader", b"x") == (400, "request Content-Type isn't multipart/form-data")
     assert upload(fas, "firmware.txt") == 415
     assert upload(fas, "firmware.RPM") == 200
     assert upload(fas, "firmware.zip") == 429
@@ -146,10 +146,10 @@ def test_uploads(fas: Service) -> None:
 
 def test_what_the_machine_has_is_in_the_library_and_can_be_loaded_again(tiny: Site) -> None:
     fas = Service(tiny, "fas", "")
-    before = fas.get("/images")["images"]
-    assert {"BMC", "Node0.BIOS", "Node1.BIOS", "iLO 5", "System ROM"} <= {image["target"] for image in before}
-    for image in before:
+    images_before = fas.get("/images")["images"]
+    assert {"BMC", "Node0.BIOS", "Node1.BIOS", "iLO 5", "System ROM"} <= {image["target"] for image in images_before}
+    for image in images_before:
         assert fas.ask("DELETE", f"/images/{image['imageID']}").status == 204
     fas.ask("POST", "/loader/nexus")
     fas.step(30.0)
-    assert len(fas.get("/images")["images"]) == len(before)
+    assert len(fas.get("/images")["images"]) == len(images_before)

@@ -1,4 +1,4 @@
-"""Snapshots, and the way back."""
+"""Snapshots, and their restoration."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def test_a_snapshot_is_ready_after_a_while(fas: Service) -> None:
     assert (reply.status, reply.json(), list(reply.headers)) == (201, {"name": "a"}, [("Location", "../snapshots/a")])
     assert fas.get("/snapshots/a")["ready"] is False
     fas.step(5.0)
-    found = fas.get("/snapshots/a")
-    assert found["ready"] is True
-    assert found["parameters"] == {"name": "a", "inventoryHardwareFilter": {"manufacturer": "cray"}, **ONE}
-    (target,) = found["devices"][0]["targets"]
+    snapshot = fas.get("/snapshots/a")
+    assert snapshot["ready"] is True
+    assert snapshot["parameters"] == {"name": "a", "inventoryHardwareFilter": {"manufacturer": "cray"}, **ONE}
+    (target,) = snapshot["devices"][0]["targets"]
     assert (target["name"], target["firmwareVersion"]) == ("BMC", OLD)
     assert fas.get(f"/images/{target['imageID']}")["firmwareVersion"] == OLD
-    assert fas.refused("POST", "/snapshots", {"name": "a"}) == (409, "Snapshot with same name already exists")
-    assert fas.refused("POST", "/snapshots", {}) == (400, "Name cannot be empty")
+    assert fas.refusal("POST", "/snapshots", {"name": "a"}) == (409, "Snapshot with same name already exists")
+    assert fas.refusal("POST", "/snapshots", {}) == (400, "Name cannot be empty")
     assert fas.get("/snapshots")["snapshots"][0]["uniqueDeviceCount"] == 1
     assert fas.ask("DELETE", "/snapshots/a").status == 204
-    assert fas.refused("GET", "/snapshots/a") == (404, "Key /snapshots/a does not exist")
+    assert fas.refusal("GET", "/snapshots/a") == (404, "Key /snapshots/a does not exist")
 
 
 def test_a_snapshot_expires(fas: Service) -> None:
@@ -52,8 +52,8 @@ def test_the_way_back(fas: Service) -> None:
     fas.ask("POST", "/snapshots", {"name": "between", **ONE})
     fas.step(5.0)
     assert fas.get("/snapshots/between")["devices"][0]["targets"][0]["firmwareVersion"] == NEW
-    assert fas.refused("POST", "/snapshots/before/restore") == (400, "missing required parameter 'confirm'")
-    assert fas.refused("POST", "/snapshots/before/restore?confirm=yes&timeLimit=x")[0] == 400
+    assert fas.refusal("POST", "/snapshots/before/restore") == (400, "missing required parameter 'confirm'")
+    assert fas.refusal("POST", "/snapshots/before/restore?confirm=yes&timeLimit=x")[0] == 400
     reply = fas.ask("POST", "/snapshots/before/restore?confirm=yes&overrideDryrun=true&timeLimit=1800")
     action = reply.json()["actionID"]
     assert (reply.status, list(reply.headers)) == (202, [("Location", f"../actions/{action}")])

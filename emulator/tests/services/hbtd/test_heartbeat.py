@@ -1,4 +1,4 @@
-"""Heartbeats that clients send, and what HBTD says of them."""
+"""Heartbeats that clients send, and the changes that HBTD reports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_beat_is_seen_at_once_and_forgotten_after_errtime(hbtd: Service, spy: 
     assert not beats(hbtd, "x1c0s0b0n0")
 
 
-def test_hsm_hears_of_start_warning_and_death_at_checks(hbtd: Service, spy: Spy) -> None:
+def test_start_warning_and_death_are_reported_to_hsm_at_checks(hbtd: Service, spy: Spy) -> None:
     hbtd.ask("POST", "/heartbeat/x1c0s0b0n0", {"Status": "OK", "TimeStamp": "now"})
     hbtd.ask("POST", "/heartbeat/x1c0s0b0n1", {"Status": "OK", "TimeStamp": "now"})
     assert spy.bodies(BULK) == []
@@ -48,8 +48,8 @@ def test_hsm_hears_of_start_warning_and_death_at_checks(hbtd: Service, spy: Spy)
     names = ["x1c0s0b0n0", "x1c0s0b0n1"]
     assert spy.bodies(BULK) == [{"ComponentIDs": names, "State": "Ready", "Flag": "OK", "ExtendedInfo": about}]
     hbtd.step(15.0)
-    told = [(body["State"], body["Flag"], body["ExtendedInfo"]["Message"]) for body in spy.bodies(BULK)[1:]]
-    assert told == [
+    changes = [(body["State"], body["Flag"], body["ExtendedInfo"]["Message"]) for body in spy.bodies(BULK)[1:]]
+    assert changes == [
         ("Ready", "Warning", "Heartbeat stopped -- might be dead"),
         ("Standby", "Alert", "Heartbeat stopped -- declared dead"),
     ]
@@ -70,7 +70,7 @@ def test_a_beat_after_the_warning_is_a_restart(hbtd: Service, spy: Spy) -> None:
     ]
 
 
-def test_what_hsm_does_not_take_is_told_again(hbtd: Service, spy: Spy) -> None:
+def test_a_report_that_hsm_refuses_is_repeated(hbtd: Service, spy: Spy) -> None:
     spy.instead["smd"] = Reply(503, b"no healthy upstream")
     hbtd.ask("POST", "/heartbeat", FULL)
     hbtd.step(5.0)
@@ -82,7 +82,7 @@ def test_what_hsm_does_not_take_is_told_again(hbtd: Service, spy: Spy) -> None:
     assert [body["Flag"] for body in spy.bodies(BULK)] == ["OK"]
 
 
-def test_only_the_last_news_of_a_component_is_told(hbtd: Service, spy: Spy) -> None:
+def test_only_the_last_change_of_a_component_is_reported(hbtd: Service, spy: Spy) -> None:
     spy.instead["smd"] = Reply(503)
     hbtd.ask("POST", "/heartbeat", FULL)
     hbtd.step(11.0)
@@ -91,7 +91,7 @@ def test_only_the_last_news_of_a_component_is_told(hbtd: Service, spy: Spy) -> N
     assert [(body["State"], body["Flag"]) for body in spy.bodies(BULK)] == [("Ready", "Warning")]
 
 
-def test_without_a_state_manager_nothing_is_told_until_it_is_wanted_again(hbtd: Service, spy: Spy) -> None:
+def test_with_nosm_no_change_is_reported(hbtd: Service, spy: Spy) -> None:
     assert hbtd.ask("PATCH", "/params", {"Nosm": "yes"}).status == 200
     hbtd.ask("POST", "/heartbeat", FULL)
     hbtd.step(6.0)
@@ -118,7 +118,7 @@ def test_without_a_state_manager_nothing_is_told_until_it_is_wanted_again(hbtd: 
         ({"Component": ["x"]}, "Invalid data type in Component field"),
     ],
 )
-def test_what_is_wrong_with_a_beat_is_said(hbtd: Service, change: dict[str, object], detail: str) -> None:
+def test_errors_of_a_heartbeat_are_named(hbtd: Service, change: dict[str, object], detail: str) -> None:
     reply = hbtd.ask("POST", "/heartbeat", FULL | change)
     assert reply.json() == {
         "type": "about:blank",
@@ -137,20 +137,20 @@ def test_go_reads_more_numbers_than_one_thinks(hbtd: Service, nid: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/heartbeat"), ("POST", "/heartbeat/x0"), ("POST", "/hbstates"), ("PATCH", "/params")]
 )
-def test_garbage_is_refused_or_means_nothing(hbtd: Service, method: str, path: str) -> None:
-    before = hbtd.get("/params")
+def test_garbage_is_refused_or_ignored(hbtd: Service, method: str, path: str) -> None:
+    params_before = hbtd.get("/params")
     for body in GARBAGE:
         reply = hbtd.ask(method, path, body)
         assert reply.status == 400 or (reply.status == 200 and body in (b"null", GARBAGE[-1]))
-        assert hbtd.get("/params") == before
+        assert hbtd.get("/params") == params_before
 
 
-def test_states_are_told_as_asked(hbtd: Service) -> None:
+def test_states_are_returned_by_name(hbtd: Service) -> None:
     hbtd.ask("POST", "/heartbeat", FULL)
     reply = hbtd.ask("POST", "/hbstates", {"XNames": ["x1c0s0b0n0", "other", ""]})
     assert [state["Heartbeating"] for state in reply.json()["HBStates"]] == [True, False, False]
     assert hbtd.ask("POST", "/hbstates", {"XNames": []}).json() == {"HBStates": None}
-    assert hbtd.refused("POST", "/hbstates", {"XNames": "x"}) == (400, "Error unmarshalling inbound request")
+    assert hbtd.refusal("POST", "/hbstates", {"XNames": "x"}) == (400, "Error unmarshalling inbound request")
 
 
 def test_a_name_that_is_none_does_not_keep_hsm_from_hearing_of_others(hbtd: Service, spy: Spy) -> None:

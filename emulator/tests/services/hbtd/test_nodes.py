@@ -1,4 +1,4 @@
-"""The machine's own nodes beat by themselves; HSM sees it as on the real one."""
+"""The machine's own nodes send heartbeats, and HSM shows their state as on a real machine."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_a_graceful_shutdown_goes_through_warning_and_standby_to_off(hbtd: Servi
     node = running(hbtd.site)
     assert hbtd.component(node) == ("Ready", "OK")
     hbtd.site.machine.power.reset(node, "GracefulShutdown", "test")
-    seen = [hbtd.component(node)]
+    states = [hbtd.component(node)]
     for _ in range(120):
         hbtd.step(1.0)
-        if hbtd.component(node) != seen[-1]:
-            seen.append(hbtd.component(node))
-    assert seen[:3] == [("Ready", "OK"), ("Ready", "Warning"), ("Standby", "Alert")]
-    assert seen[-1] == ("Off", "OK")
+        if hbtd.component(node) != states[-1]:
+            states.append(hbtd.component(node))
+    assert states[:3] == [("Ready", "OK"), ("Ready", "Warning"), ("Standby", "Alert")]
+    assert states[-1] == ("Off", "OK")
     assert not beats(hbtd, node)
 
 
@@ -58,7 +58,7 @@ def test_a_node_that_lost_its_power_stays_off_although_hbtd_thinks_otherwise(hbt
     assert hbtd.component(node)[0] == "Off"
 
 
-def test_many_nodes_are_told_of_in_one_request(hbtd: Service) -> None:
+def test_many_nodes_are_reported_in_one_request(hbtd: Service) -> None:
     nodes = sorted(node for node in hbtd.site.machine.topology.running if node.startswith("x1000"))
     assert len(nodes) > 1
     spy = Spy(hbtd.site)
@@ -85,11 +85,11 @@ def test_a_restart_of_the_emulator_in_the_middle_changes_nothing(tmp_path: Path)
     site.machine.boot.begin_shutdown(node)
     hbtd.step(13.0)
     assert hbtd.component(node) == ("Ready", "Warning")
-    again = Service(reopen(site), "hbtd", "/hmi/v1")
-    assert again.component(node) == ("Ready", "Warning")
-    again.step(12.0)
-    assert again.component(node) == ("Standby", "Alert")
-    again.site.state_file.close()
+    reopened_hbtd = Service(reopen(site), "hbtd", "/hmi/v1")
+    assert reopened_hbtd.component(node) == ("Ready", "Warning")
+    reopened_hbtd.step(12.0)
+    assert reopened_hbtd.component(node) == ("Standby", "Alert")
+    reopened_hbtd.site.state_file.close()
 
 
 def test_after_an_absence_of_hbtd_the_silent_get_a_warning_first(hbtd: Service) -> None:

@@ -1,4 +1,4 @@
-"""What of HBTD can be set, and what comes of it."""
+"""HBTD's parameters, and their effect."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def test_values_come_back_as_go_prints_them(hbtd: Service) -> None:
     )
     assert reply.status == 200
     assert reply.media == "text/plain; charset=utf-8"
-    found = hbtd.get("/params")
-    assert [found[name] for name in ("Debug", "Warntime", "Use_telemetry", "Sm_url")] == ["16", "15", "0", "http://x"]
-    assert list(found) == [
+    params = hbtd.get("/params")
+    assert [params[name] for name in ("Debug", "Warntime", "Use_telemetry", "Sm_url")] == ["16", "15", "0", "http://x"]
+    assert list(params) == [
         *("Debug", "Nosm", "Use_telemetry", "Telemetry_host", "Warntime", "Errtime"),
         *("Port", "Kv_url", "Interval", "Sm_url", "Sm_timeout", "Sm_retries"),
     ]
 
 
 def test_all_complaints_stand_together_and_nothing_is_changed(hbtd: Service) -> None:
-    wanted = {"Debug": "-1", "Nosm": "maybe", "Use_telemetry": "maybe", "Telemetry_host": "a:b:c", "Errtime": "5"}
-    status, detail = hbtd.refused("PATCH", "/params", wanted | {"Port": "1", "Sm_retries": "4294967296"})
+    rejected = {"Debug": "-1", "Nosm": "maybe", "Use_telemetry": "maybe", "Telemetry_host": "a:b:c", "Errtime": "5"}
+    status, detail = hbtd.refusal("PATCH", "/params", rejected | {"Port": "1", "Sm_retries": "4294967296"})
     assert status == 400
     assert detail == (
         "Parameter 'debug' with illegal value '-1'; "
@@ -52,10 +52,10 @@ def test_all_complaints_stand_together_and_nothing_is_changed(hbtd: Service) -> 
     ],
 )
 def test_numbers_have_to_be_text(hbtd: Service, body: object, detail: str) -> None:
-    assert hbtd.refused("PATCH", "/params", body) == (400, detail)
+    assert hbtd.refusal("PATCH", "/params", body) == (400, detail)
 
 
-def test_errtime_decides_who_is_dead(hbtd: Service) -> None:
+def test_errtime_decides_when_a_node_is_dead(hbtd: Service) -> None:
     hbtd.ask("POST", "/heartbeat/x0c0s0b0n0", {"Status": "OK", "Timestamp": "t"})
     hbtd.step(4.0)
     hbtd.ask("PATCH", "/params", {"Errtime": "4"})

@@ -31,8 +31,8 @@ def test_nothing_is_null(hmnfd: Service) -> None:
 
 
 def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
-    wanted = OLD | {"Enabled": True, "Roles": ["Compute"], "SubRoles": ["UAN"], "SoftwareStatus": ["AdminDown"]}
-    reply = hmnfd.ask("POST", "/v1/subscribe", wanted | {"Url": "http://HOST/Path"})
+    expected = OLD | {"Enabled": True, "Roles": ["Compute"], "SubRoles": ["UAN"], "SoftwareStatus": ["AdminDown"]}
+    reply = hmnfd.ask("POST", "/v1/subscribe", expected | {"Url": "http://HOST/Path"})
     assert (reply.status, list(reply.headers)) == (200, [("Connection", "close")])
     assert listed(hmnfd) == [
         {
@@ -48,7 +48,7 @@ def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
             "Url": "http://host/path",
         }
     ]
-    assert hmnfd.refused("POST", "/v1/subscribe", wanted)[1] == "Subscription exists, cannot modify in POST operation"
+    assert hmnfd.refusal("POST", "/v1/subscribe", expected)[1] == "Subscription exists, cannot modify in POST operation"
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_the_old_form_comes_back_in_small_letters(hmnfd: Service) -> None:
         ({"SubRoles": 5}, "Invalid data type in SubRoles array field. "),
     ],
 )
-def test_what_is_wrong_with_it_is_said(hmnfd: Service, change: dict[str, object], detail: str) -> None:
-    assert hmnfd.refused("POST", "/v1/subscribe", OLD | change) == (400, detail)
+def test_the_error_of_a_subscription_is_named(hmnfd: Service, change: dict[str, object], detail: str) -> None:
+    assert hmnfd.refusal("POST", "/v1/subscribe", OLD | change) == (400, detail)
     assert listed(hmnfd) == []
 
 
@@ -91,16 +91,16 @@ def test_the_old_form_is_deleted_by_subscriber_and_url(hmnfd: Service) -> None:
 
 def test_the_new_form_by_node_and_agent(hmnfd: Service) -> None:
     assert hmnfd.ask("POST", AGENT, NEW).status == 200
-    assert hmnfd.refused("POST", AGENT, NEW)[1] == "Subscription exists, cannot modify in POST operation"
+    assert hmnfd.refusal("POST", AGENT, NEW)[1] == "Subscription exists, cannot modify in POST operation"
     assert hmnfd.ask("POST", f"/v2/subscriptions/{NODE}/agents/other", NEW).status == 200
     assert hmnfd.ask("PATCH", AGENT, NEW | {"States": ["Off"]}).status == 204
-    found = hmnfd.get(f"/v2/subscriptions/{NODE.upper()}")["SubscriptionList"]
-    assert {one["SubscriberAgent"]: one["States"] for one in found} == {"agent": ["off"], "other": ["ready"]}
+    subscriptions = hmnfd.get(f"/v2/subscriptions/{NODE.upper()}")["SubscriptionList"]
+    assert {one["SubscriberAgent"]: one["States"] for one in subscriptions} == {"agent": ["off"], "other": ["ready"]}
     assert hmnfd.ask("DELETE", AGENT).status == 204
-    assert hmnfd.refused("DELETE", AGENT) == (400, "No matching subscription for DELETE")
+    assert hmnfd.refusal("DELETE", AGENT) == (400, "No matching subscription for DELETE")
     assert hmnfd.ask("DELETE", f"/v2/subscriptions/{NODE}/agents").status == 204
     assert listed(hmnfd) == []
-    assert hmnfd.refused("GET", "/v2/subscriptions/rubbish") == (400, "Invalid XName in URL path")
+    assert hmnfd.refusal("GET", "/v2/subscriptions/rubbish") == (400, "Invalid XName in URL path")
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ def test_the_new_form_by_node_and_agent(hmnfd: Service) -> None:
     ],
 )
 def test_garbage_changes_nothing(hmnfd: Service, method: str, path: str) -> None:
-    before = hmnfd.get("/v1/params")
+    params_before = hmnfd.get("/v1/params")
     for body in GARBAGE:
         reply = hmnfd.ask(method, path, body)
         assert reply.status in (200, 204, 400, 500)
         assert reply.status != 500 or path == "/v1/scn"
         assert listed(hmnfd) == []
-        assert hmnfd.get("/v1/params") == before
+        assert hmnfd.get("/v1/params") == params_before
 
 
 @pytest.mark.parametrize("agent", ["a#svc", "#", "svc", "a.b", "ü", "x#hs.on"])
-def test_odd_agents_do_no_harm(hmnfd: Service, agent: str) -> None:
+def test_unusual_agent_names_are_harmless(hmnfd: Service, agent: str) -> None:
     path = f"/hmi/v2/subscriptions/{NODE}/agents/{agent}"
     body = b'{"Components":["all"],"States":["On"],"Url":"http://127.0.0.1"}'
     assert hmnfd.site.ask("hmnfd", Call("POST", path, body=body)).status == 200
@@ -142,31 +142,31 @@ def test_hsm_is_asked_only_for_what_it_does_not_tell_yet(hmnfd: Service) -> None
     assert hmnfd.get("/v1/health")["HsmSubscriptions"] == 'HSM Subscription: {"HWStates":["ready","halt"]}'
 
 
-def test_an_empty_machine_subscribes_nowhere_and_one_with_hardware_once(tmp_path: Path) -> None:
+def test_only_a_machine_with_hardware_subscribes_and_only_once(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
     spy = Spy(site)
     site.step(30.0)
     assert len(spy.bodies("/hsm/v2/Subscriptions/SCN")) == 1
-    again = reopen(site)
-    spy = Spy(again)
-    again.step(30.0)
+    reopened_site = reopen(site)
+    spy = Spy(reopened_site)
+    reopened_site.step(30.0)
     assert spy.bodies("/hsm/v2/Subscriptions/SCN") == []
-    again.state_file.close()
+    reopened_site.state_file.close()
 
 
 def test_parameters(hmnfd: Service) -> None:
     assert hmnfd.ask("PATCH", "/v1/params", {"scn_max_cache": 7, "SM_url": "http://x"}).status == 200
-    found = hmnfd.get("/v2/params")
-    assert (found["Scn_max_cache"], found["SM_url"]) == (7, "http://x")
-    assert hmnfd.refused("PATCH", "/v1/params", {"Port": 1, "Scn_in_url": "u", "Debug": 9}) == (
+    params = hmnfd.get("/v2/params")
+    assert (params["Scn_max_cache"], params["SM_url"]) == (7, "http://x")
+    assert hmnfd.refusal("PATCH", "/v1/params", {"Port": 1, "Scn_in_url": "u", "Debug": 9}) == (
         400,
         "Parameter 'port' can't be changed in PATCH operation; "
         "Parameter 'scn_in_url' can't be changed in PATCH operation; ",
     )
     assert hmnfd.get("/v1/params")["Debug"] == 0
-    assert hmnfd.refused("PATCH", "/v1/params", {"DEBUG": "1", "sm_url": 5}) == (
+    assert hmnfd.refusal("PATCH", "/v1/params", {"DEBUG": "1", "sm_url": 5}) == (
         400,
         "Invalid data type in Debug field. Invalid data type in SM_url field. ",
     )
-    assert hmnfd.refused("PATCH", "/v1/params", {"Scn_backoff": "1"}) == (400, "")
-    assert hmnfd.refused("PATCH", "/v1/params", b"{") == (400, "unexpected end of JSON input")
+    assert hmnfd.refusal("PATCH", "/v1/params", {"Scn_backoff": "1"}) == (400, "")
+    assert hmnfd.refusal("PATCH", "/v1/params", b"{") == (400, "unexpected end of JSON input")

@@ -17,7 +17,7 @@ def ims(tmp_path: Path) -> Ims:
 
 @pytest.fixture(scope="module")
 def shared_ims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ims]:
-    """For tests whose requests are refused."""
+    """A machine for tests whose requests are refused."""
     opened = Ims.open(tmp_path_factory.mktemp("shared") / "state")
     yield opened
     opened.site.state_file.close()

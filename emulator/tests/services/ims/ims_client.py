@@ -27,7 +27,7 @@ class Ims(Service):
         return cls(open_site(path))
 
     def again(self) -> Ims:
-        """After a restart of the emulator."""
+        """IMS after a restart of the emulator."""
         return Ims(reopen(self.site))
 
     @property
@@ -43,7 +43,7 @@ class Ims(Service):
         return reply.json() if reply.body else None
 
     def image(self, name: str = "compute") -> dict[str, Any]:
-        """One of the first day."""
+        """An image of the seed data."""
         return dict(next(image for image in self.get("/v3/images") if image["name"].startswith(name)))
 
     def recipe(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Ims(Service):
         return dict(self.get(f"/v3/jobs/{job_id}"))
 
     def until(self, job_id: str, status: str, most: float = 1200.0) -> dict[str, Any]:
-        """The job when it has this status; time goes on until then."""
+        """The job when it has this status; virtual time goes on until then."""
         end = self.site.clock.now() + most
         while (job := self.job(job_id))["status"] != status:
             assert self.site.clock.now() < end, f"{job['status']}, not {status}: {self.logs(job_id)}"
@@ -80,14 +80,14 @@ class Ims(Service):
         return next(pod for pod in self.site.context.cluster.pods("ims") if job_id in pod.name)
 
     def logs(self, job_id: str) -> str:
-        """Of all containers."""
+        """The logs of all containers."""
         pod = self.pod(job_id)
         cluster = self.site.context.cluster
         return "\n".join(text for one in pod.containers for _, text in cluster.log("ims", pod.name, one.name))
 
     def touch(self, job_id: str, path: str = "/mnt/image/complete", content: Any = "") -> None:
-        told = content if isinstance(content, str) else json.dumps(content)
-        self.site.context.cluster.write_file("ims", self.pod(job_id).name, "sshd", path, told)
+        text = content if isinstance(content, str) else json.dumps(content)
+        self.site.context.cluster.write_file("ims", self.pod(job_id).name, "sshd", path, text)
 
     def manifest(self, image_id: str, version: str = "/v3") -> dict[str, Any]:
         link = self.get(f"{version}/images/{image_id}")["link"]
@@ -107,13 +107,13 @@ class Ims(Service):
         return self.object(link["path"])
 
     def new_manifest(self, key: str, body: Any = None, kind: str = ROOTFS) -> dict[str, str]:
-        """An image's files in S3, without a record; the answer is a link to the manifest."""
+        """Puts an image's files into S3, without a record; a link to the manifest."""
         data = key.encode()
         self.s3.put("boot-images", f"{key}/rootfs", data)
         link = {"type": "s3", "path": f"s3://boot-images/{key}/rootfs"}
         usual = {"version": "1.0", "artifacts": [{"type": kind, "md5": sum_of(data), "link": link}]}
-        told = body if isinstance(body, bytes) else json.dumps(usual if body is None else body).encode()
-        etag = self.s3.put("boot-images", f"{key}/manifest.json", told)
+        manifest_bytes = body if isinstance(body, bytes) else json.dumps(usual if body is None else body).encode()
+        etag = self.s3.put("boot-images", f"{key}/manifest.json", manifest_bytes)
         return {"type": "s3", "path": f"s3://boot-images/{key}/manifest.json", "etag": etag}
 
 

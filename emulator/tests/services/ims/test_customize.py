@@ -95,10 +95,10 @@ def test_the_root_file_system_tells_what_was_done(ims: Ims) -> None:
 
 
 def test_the_same_layers_give_the_same_bytes_and_others_do_not(ims: Ims) -> None:
-    made = [run(ims, content)["resultant_image_id"] for content in (LAYERS, LAYERS, {**LAYERS, "layers": []}, "")]
-    one, same, other, by_hand = (ims.file(image, ROOTFS) for image in made)
+    images = [run(ims, content)["resultant_image_id"] for content in (LAYERS, LAYERS, {**LAYERS, "layers": []}, "")]
+    one, same, other_root, by_hand = (ims.file(image, ROOTFS) for image in images)
     assert one == same
-    assert len({one, other, by_hand}) == 3
+    assert len({one, other_root, by_hand}) == 3
     assert read_records(by_hand)[0]["layers"] == []
 
 
@@ -108,9 +108,9 @@ def test_an_image_of_an_image(ims: Ims) -> None:
     ims.until(job, "waiting_on_user")
     ims.touch(job, content={"layers": ["b"], "commands": []})
     second = ims.until(job, "success")["resultant_image_id"]
-    told = read_records(ims.file(second, ROOTFS))
-    assert [record["layers"] for record in told] == [LAYERS["layers"], ["b"]]
-    assert told[1]["parent"] == first
+    layers = read_records(ims.file(second, ROOTFS))
+    assert [record["layers"] for record in layers] == [LAYERS["layers"], ["b"]]
+    assert layers[1]["parent"] == first
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"layers": 3}', '"x"', "\ud800", "[" * 50_000])
@@ -120,12 +120,12 @@ def test_whatever_is_in_the_file(ims: Ims, content: str) -> None:
 
 
 def test_marked_as_failed(ims: Ims) -> None:
-    before = len(ims.get("/v3/images"))
+    count_before = len(ims.get("/v3/images"))
     job = ims.customize(ims.image()["id"])["id"]
     ims.until(job, "waiting_on_user")
     ims.touch(job, "/mnt/image/failed")
     assert ims.until(job, "error")["resultant_image_id"] is None
-    assert len(ims.get("/v3/images")) == before
+    assert len(ims.get("/v3/images")) == count_before
     assert "A new IMS image will not be created." in ims.logs(job)
 
 
@@ -139,7 +139,7 @@ def test_a_jail_signals_in_its_own_tmp(ims: Ims) -> None:
 
 def test_other_files_end_nothing(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
-    ims.touch(job)  # too early: it is removed before anybody is let in
+    ims.touch(job)  # too early: the pod removes it before it starts sshd
     ims.until(job, "waiting_on_user")
     for path in ("/tmp/complete", "/mnt/image/completed", "/mnt/image/x/complete"):  # noqa: S108
         ims.touch(job, path)
@@ -147,20 +147,20 @@ def test_other_files_end_nothing(ims: Ims) -> None:
     assert ims.job(job)["status"] == "waiting_on_user"
 
 
-def test_the_parent_may_go_while_somebody_works(ims: Ims) -> None:
+def test_the_parent_image_may_be_deleted_during_the_job(ims: Ims) -> None:
     parent = ims.image()
     whole = ims.file(parent["id"], ROOTFS)
     job = ims.customize(parent["id"])["id"]
     ims.until(job, "waiting_on_user")
     ims.do("DELETE", f"/v2/images/{parent['id']}", status=204)
     ims.touch(job)
-    made = ims.until(job, "success")["resultant_image_id"]
-    assert ims.file(made, ROOTFS).startswith(whole)
+    image = ims.until(job, "success")["resultant_image_id"]
+    assert ims.file(image, ROOTFS).startswith(whole)
 
 
 @pytest.mark.parametrize("status", ["creating", "fetching_image", "waiting_on_user", "packaging_artifacts"])
 def test_a_restart_on_the_way(ims: Ims, status: str) -> None:
-    parent, other = ims.image(), Ims.open(ims.site.state_file.path.with_name("other"))
+    parent, other_ims = ims.image(), Ims.open(ims.site.state_file.path.with_name("other"))
     job = ims.customize(parent["id"])["id"]
     if status == "packaging_artifacts":
         ims.until(job, "waiting_on_user")
@@ -170,8 +170,8 @@ def test_a_restart_on_the_way(ims: Ims, status: str) -> None:
     if status != "packaging_artifacts":
         ims.until(job, "waiting_on_user")
         ims.touch(job, content=LAYERS)
-    made = ims.until(job, "success")["resultant_image_id"]
-    assert ims.file(made, ROOTFS) == other.file(run(other, LAYERS)["resultant_image_id"], ROOTFS)
+    image = ims.until(job, "success")["resultant_image_id"]
+    assert ims.file(image, ROOTFS) == other_ims.file(run(other_ims, LAYERS)["resultant_image_id"], ROOTFS)
 
 
 def test_it_leaves_nothing_behind(ims: Ims) -> None:
@@ -186,15 +186,15 @@ def test_it_leaves_nothing_behind(ims: Ims) -> None:
 def test_deleted_on_the_way(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
     ims.until(job, "waiting_on_user")
-    before = ims.get("/v3/images")
+    images_before = ims.get("/v3/images")
     ims.do("DELETE", f"/v2/jobs/{job}", status=204)
     ims.step(3600)
-    assert ims.get("/v3/images") == before
+    assert ims.get("/v3/images") == images_before
     assert ims.get("/v3/jobs") == []
     assert list(ims.site.context.cluster.pods("ims")) == []
 
 
-def test_a_pod_that_somebody_else_deletes_leaves_the_job_as_it_is(ims: Ims) -> None:
+def test_a_pod_that_a_client_deletes_leaves_the_job_as_it_is(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
     ims.until(job, "waiting_on_user")
     ims.site.context.cluster.delete_pod("ims", ims.pod(job).name)
@@ -257,12 +257,12 @@ def test_s3_is_away_while_it_uploads(ims: Ims) -> None:
     assert ims.job(job)["status"] == "packaging_artifacts"
     assert "Re-attempting in" in ims.logs(job)
     ims.site.clear_fault(fault)
-    made = ims.until(job, "success")["resultant_image_id"]
-    assert [image["id"] for image in ims.get("/v3/images") if image["name"] == "mine"] == [made]
+    image_id = ims.until(job, "success")["resultant_image_id"]
+    assert [image["id"] for image in ims.get("/v3/images") if image["name"] == "mine"] == [image_id]
 
 
 def test_ims_is_away_when_the_status_is_to_be_set(ims: Ims) -> None:
-    """Nobody asks twice: the pod goes on, and the job keeps the status that it had."""
+    """The pod does not repeat a refused request: it goes on, and the job keeps its status."""
     job = ims.customize(ims.image()["id"])["id"]
     ims.until(job, "fetching_image")
     fault = ims.break_("server-error", "ims")

@@ -1,4 +1,4 @@
-"""Images: their records, their links, and what deleting does to their files."""
+"""Images: their records, their links, and the effect of a deletion on their files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from services.ims.ims_client import Ims, sum_of
 
 MISSING = "Missing data for required field."
 UNKNOWN = "Requested resource does not exist. Re-run request with valid ID."
-NOBODY = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 
 
 def new(ims: Ims, **more: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_annotations_are_set_and_removed(ims: Ims) -> None:
         ({"name": "a", "metadata": 5}, {"metadata": ["Not a valid mapping type."]}),
         ({"name": "a", "metadata": {"k": 5}}, {"metadata": {"k": {"value": ["Not a valid string."]}}}),
         ({"name": "a", "metadata": {"key": 5}}, {"metadata": {"5": {"key": ["Not a valid string."]}}}),
-        ({"name": "a", "id": NOBODY}, {"id": ["Unknown field."]}),
+        ({"name": "a", "id": UNKNOWN_ID}, {"id": ["Unknown field."]}),
     ],
 )  # fmt: skip
 def test_what_is_no_image(shared_ims: Ims, body: Any, errors: Any) -> None:
@@ -89,8 +89,8 @@ def test_a_link_is_set_once(ims: Ims) -> None:
     image, link = new(ims)["id"], ims.new_manifest("one")
     assert ims.do("PATCH", f"/v3/images/{image}", {"link": link})["link"] == link
     assert ims.do("PATCH", f"/v2/images/{image}", {"link": link})["link"] == link
-    other = ims.new_manifest("two")
-    assert ims.refused("PATCH", f"/v3/images/{image}", {"arch": "aarch64", "link": other})[0] == 409
+    second_manifest = ims.new_manifest("two")
+    assert ims.refusal("PATCH", f"/v3/images/{image}", {"arch": "aarch64", "link": second_manifest})[0] == 409
     assert ims.get(f"/v3/images/{image}")["link"] == link
     assert ims.get(f"/v3/images/{image}")["arch"] == "aarch64", "what stood before the link has come about"
 
@@ -98,7 +98,7 @@ def test_a_link_is_set_once(ims: Ims) -> None:
 def test_a_link_belongs_to_one(ims: Ims) -> None:
     link = ims.new_manifest("one")
     owner = new(ims, link=link)["id"]
-    status, detail = ims.refused("POST", "/v3/images", {"name": "b", "link": link})
+    status, detail = ims.refusal("POST", "/v3/images", {"name": "b", "link": link})
     assert status == 422
     assert detail.startswith(f"The link path {link['path']} matches the link path for the IMS image record {owner}. ")
 
@@ -137,7 +137,7 @@ MALFORMED = "The image's manifest.json is malformed. "
 )  # fmt: skip
 def test_a_manifest_is_looked_at(shared_ims: Ims, manifest: Any, status: int, detail: str) -> None:
     link = shared_ims.new_manifest("bad", manifest)
-    refused = shared_ims.refused("POST", "/v3/images", {"name": "a", "link": link})
+    refused = shared_ims.refusal("POST", "/v3/images", {"name": "a", "link": link})
     assert (refused[0], refused[1][: len(detail)]) == (status, detail)
 
 
@@ -158,7 +158,7 @@ def test_v3_takes_a_link_whose_manifest_cannot_be_read(ims: Ims) -> None:
 
 
 @pytest.mark.parametrize("path", ["x", "s3://", "s3://boot-images", "s3://[", "s3://a b/c", "s3://boot-images/\ud800"])
-def test_a_path_that_leads_nowhere(ims: Ims, path: str) -> None:
+def test_a_path_without_an_object(ims: Ims, path: str) -> None:
     assert ims.ask("POST", "/v3/images", {"name": "a", "link": {"type": "s3", "path": path}}).status == 500
 
 
@@ -166,7 +166,7 @@ def test_v2_deletes_for_good(ims: Ims) -> None:
     image = ims.image()
     paths = [image["link"]["path"], *(one["link"]["path"] for one in ims.manifest(image["id"])["artifacts"])]
     ims.do("DELETE", f"/v2/images/{image['id']}", status=204)
-    assert ims.refused("GET", f"/v3/images/{image['id']}") == (404, UNKNOWN)
+    assert ims.refusal("GET", f"/v3/images/{image['id']}") == (404, UNKNOWN)
     assert [path for path in paths if ims.find(path) is not None] == []
     assert ims.get("/v3/deleted/images") == []
 
@@ -186,15 +186,15 @@ def test_v2_trips_over_a_manifest_that_is_gone(ims: Ims) -> None:
 
 
 def test_v2_deletes_all_until_the_service_restarts(ims: Ims) -> None:
-    before = ims.get("/v2/images")
+    images_before = ims.get("/v2/images")
     ims.do("DELETE", "/v2/images?cascade=false", status=204)
-    made = new(ims)
-    assert ims.get("/v3/images") == [made]
+    image = new(ims)
+    assert ims.get("/v3/images") == [image]
     ims = ims.again()
-    assert ims.get("/v3/images") == [made], "the emulator's own restart is none of the service's"
+    assert ims.get("/v3/images") == [image], "the emulator's own restart is none of the service's"
     ims.break_("service-restart", "ims", seconds=5)
     ims.step(6)
-    assert ims.get("/v3/images") == before
+    assert ims.get("/v3/images") == images_before
 
 
 def test_v3_puts_an_image_away_and_brings_it_back(ims: Ims) -> None:
@@ -204,23 +204,23 @@ def test_v3_puts_an_image_away_and_brings_it_back(ims: Ims) -> None:
     image = ims.get(path)
     ims.step(60)
     ims.do("DELETE", path, status=204)
-    assert ims.refused("GET", path) == (404, UNKNOWN)
+    assert ims.refusal("GET", path) == (404, UNKNOWN)
     assert ims.find(image["link"]["path"]) is None
     deleted = ims.get(f"/v3/deleted/images/{image['id']}")
     assert ims.get("/v3/deleted/images") == [deleted]
-    there = f"s3://boot-images/deleted/{image['id']}"
-    assert deleted["link"] == {"path": f"{there}/deleted_manifest.json", "type": "s3", "etag": ""}
+    deleted_prefix = f"s3://boot-images/deleted/{image['id']}"
+    assert deleted["link"] == {"path": f"{deleted_prefix}/deleted_manifest.json", "type": "s3", "etag": ""}
     assert {name: deleted[name] for name in ("id", "name", "arch", "metadata", "created")} == {
         name: image[name] for name in ("id", "name", "arch", "metadata", "created")
     }
     assert deleted["deleted"] == "2027-01-15T08:01:00"
-    told = json.loads(ims.object(deleted["link"]["path"]))
-    assert told["created"] == "2027-01-15 08:01:00"
-    assert [one["type"] for one in told["artifacts"]] == [
+    manifest = json.loads(ims.object(deleted["link"]["path"]))
+    assert manifest["created"] == "2027-01-15 08:01:00"
+    assert [one["type"] for one in manifest["artifacts"]] == [
         *(one["type"] for one in whole["artifacts"]),
         "application/vnd.cray.image.manifest",
     ]
-    assert ims.find(f"{there}/rootfs") is not None
+    assert ims.find(f"{deleted_prefix}/rootfs") is not None
     ims.do("PATCH", f"/v3/deleted/images/{image['id']}", {"operation": "undelete"}, 204)
     assert ims.get(path) == image
     assert ims.manifest(image["id"]) == whole
@@ -236,36 +236,36 @@ def test_what_kind_a_file_is_survives(ims: Ims) -> None:
     def media() -> str:
         return ims.s3._ask("HEAD", "boot-images", key).media
 
-    before = media()
-    assert before.startswith("text/plain")
+    media_before = media()
+    assert media_before.startswith("text/plain")
     ims.do("DELETE", f"/v3/images/{image['id']}", status=204)
     ims.do("PATCH", "/v3/deleted/images", {"operation": "undelete"}, 204)
-    assert media() == before
+    assert media() == media_before
 
 
 def test_all_of_them(ims: Ims) -> None:
-    before = ims.get("/v3/images")
+    images_before = ims.get("/v3/images")
     ims.do("DELETE", "/v3/images", status=204)
     assert ims.get("/v3/images") == []
-    assert len(ims.get("/v3/deleted/images")) == len(before)
+    assert len(ims.get("/v3/deleted/images")) == len(images_before)
     ims = ims.again()
     ims.do("PATCH", "/v3/deleted/images", {"operation": "undelete"}, 204)
-    assert ims.get("/v3/images") == before
+    assert ims.get("/v3/images") == images_before
 
 
 def test_the_deleted_go_for_good(ims: Ims) -> None:
-    one, *others = ims.get("/v3/images")
+    one, *other_images = ims.get("/v3/images")
     ims.do("DELETE", "/v3/images", status=204)
     ims.do("DELETE", f"/v3/deleted/images/{one['id']}", status=204)
     assert ims.find(f"s3://boot-images/deleted/{one['id']}/rootfs") is None
-    assert ims.refused("GET", f"/v3/deleted/images/{one['id']}") == (404, UNKNOWN)
+    assert ims.refusal("GET", f"/v3/deleted/images/{one['id']}") == (404, UNKNOWN)
     ims.do("DELETE", "/v3/deleted/images", status=204)
     assert ims.get("/v3/deleted/images") == []
-    assert [other for other in others if ims.find(f"s3://boot-images/deleted/{other['id']}/rootfs")] == []
+    assert [image for image in other_images if ims.find(f"s3://boot-images/deleted/{image['id']}/rootfs")] == []
 
 
 def test_an_entry_without_a_sum_does_not_come_back(ims: Ims) -> None:
-    """The real one moves the file and then does not name it."""
+    """The real service moves the file and then leaves it out of the record."""
     link = {"type": "s3", "path": "s3://boot-images/odd/rootfs"}
     manifest = {"version": "1.0", "artifacts": [{"type": ROOTFS, "link": link}]}
     image = new(ims, link=ims.new_manifest("odd", manifest))["id"]
@@ -279,12 +279,12 @@ def test_what_cannot_be_brought_back(ims: Ims) -> None:
     image = ims.image()["id"]
     ims.do("DELETE", f"/v3/images/{image}", status=204)
     path = f"/v3/deleted/images/{image}"
-    assert ims.refused("PATCH", path, {"operation": "restore"})[0] == 422
+    assert ims.refusal("PATCH", path, {"operation": "restore"})[0] == 422
     assert ims.ask("PATCH", path, {"operation": "restore"}).json()["errors"] == {
         "operation": ["Recipe type must be one of: undelete."]
     }
     ims.s3.delete("boot-images", f"deleted/{image}/deleted_manifest.json")
-    status, detail = ims.refused("PATCH", path, {"operation": "undelete"})
+    status, detail = ims.refusal("PATCH", path, {"operation": "undelete"})
     assert (status, detail[:50]) == (422, "Unable to read manifest file for the s3 artifact {")
     assert ims.get(path)["id"] == image
     ims.do("DELETE", path, status=204)
@@ -294,6 +294,6 @@ def test_s3_is_away(ims: Ims) -> None:
     link = ims.new_manifest("one")
     image = ims.image()["id"]
     ims.break_("server-error", "s3")
-    assert ims.refused("POST", "/v3/images", {"name": "a", "link": link})[0] == 422
+    assert ims.refusal("POST", "/v3/images", {"name": "a", "link": link})[0] == 422
     ims.do("DELETE", f"/v3/images/{image}", status=204)
     ims.do("GET", "/v3/images")

@@ -1,4 +1,4 @@
-"""What jobs are refused, how they are found and deleted, and a build from a recipe."""
+"""Jobs: refused requests, filters, deletion, and a build from a recipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.seed_data.images import ROOTFS
 from csm_emulator.services.ims.images.job_records import read_records
 from services.ims.ims_client import Ims
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 KIWI = b'<image name="x"><repository><source path="https://nexus/repo/"/></repository></image>'
 
 
@@ -47,27 +47,27 @@ def test_what_is_no_job(shared_ims: Ims, more: Any, errors: Any) -> None:
 
 def test_what_a_job_needs(ims: Ims) -> None:
     bare = ims.do("POST", "/v3/images", {"name": "bare"}, 201)["id"]
-    for more, told in (
-        ({"artifact_id": NOBODY}, f"No IMS image record found matching id={NOBODY}."),
-        ({"artifact_id": NOBODY, "job_type": "create"}, f"No IMS recipe record found matching id={NOBODY}."),
+    for more, message in (
+        ({"artifact_id": UNKNOWN_ID}, f"No IMS image record found matching id={UNKNOWN_ID}."),
+        ({"artifact_id": UNKNOWN_ID, "job_type": "create"}, f"No IMS recipe record found matching id={UNKNOWN_ID}."),
         ({"artifact_id": bare}, f"The IMS image does not have an artifact_link for image_id={bare}."),
-        ({"public_key_id": NOBODY}, f"No IMS public-key record found matching id={NOBODY}"),
+        ({"public_key_id": UNKNOWN_ID}, f"No IMS public-key record found matching id={UNKNOWN_ID}"),
         ({"ssh_containers": [{}, {}]}, "Only one SSH container is currently supported."),
         ({"ssh_containers": [{}], "job_type": "create"}, "User defined ssh containers during image create are not"),
     ):
-        status, detail = ims.refused("POST", "/v2/jobs", body(ims, **more))
+        status, detail = ims.refusal("POST", "/v2/jobs", body(ims, **more))
         assert status == 400
-        assert told in detail
+        assert message in detail
     assert list(ims.site.context.cluster.pods("ims")) == []
 
 
 def test_an_image_whose_files_are_gone(ims: Ims) -> None:
     image = ims.image()
     ims.s3.delete("boot-images", f"{image['id']}/rootfs")
-    status, detail = ims.refused("POST", "/v3/jobs", body(ims))
+    status, detail = ims.refusal("POST", "/v3/jobs", body(ims))
     assert (status, detail[:16]) == (422, "The s3 artifact ")
     ims.s3.delete("boot-images", f"{image['id']}/manifest.json")
-    assert ims.refused("POST", "/v3/jobs", body(ims))[0] == 422
+    assert ims.refusal("POST", "/v3/jobs", body(ims))[0] == 422
 
 
 @pytest.mark.parametrize(
@@ -100,26 +100,26 @@ def test_sizes_and_names(ims: Ims) -> None:
 
 
 def test_dkms(ims: Ims) -> None:
-    """As the recipe says, unless the job says otherwise."""
+    """The job takes the value of the recipe, unless it has its own."""
     recipe = ims.recipe()["id"]
     assert ims.create(recipe)["require_dkms"] is False
     assert ims.create(recipe, require_dkms=True)["require_dkms"] is True
     assert ims.customize(ims.image()["id"])["require_dkms"] is True
 
 
-def test_a_status_that_somebody_sets(ims: Ims) -> None:
+def test_a_status_that_a_client_sets(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
     assert ims.do("PATCH", f"/v3/jobs/{job}", {"status": "error"})["status"] == "error"
     image = ims.image()["id"]
     assert ims.do("PATCH", f"/v2/jobs/{job}", {"resultant_image_id": image})["resultant_image_id"] == image
     reply = ims.ask("PATCH", f"/v3/jobs/{job}", {"status": "gone", "name": 5})
     assert set(reply.json()["errors"]) == {"status", "name"}
-    assert ims.refused("PATCH", f"/v3/jobs/{NOBODY}", {})[0] == 404
+    assert ims.refusal("PATCH", f"/v3/jobs/{UNKNOWN_ID}", {})[0] == 404
     ims.until(job, "waiting_on_user")
 
 
 @pytest.mark.parametrize(
-    ("query", "left"),
+    ("query", "remaining"),
     [
         ("", []),
         ("status=error", ["young", "create"]),
@@ -131,7 +131,7 @@ def test_a_status_that_somebody_sets(ims: Ims) -> None:
         ("age=1hour&job_type=create", ["old", "young", "create"]),
     ],
 )
-def test_many_are_deleted_at_once(ims: Ims, query: str, left: list[str]) -> None:
+def test_many_are_deleted_at_once(ims: Ims, query: str, remaining: list[str]) -> None:
     names = {ims.customize(ims.image()["id"], "old")["id"]: "old"}
     ims.do("PATCH", f"/v3/jobs/{next(iter(names))}", {"status": "error"})
     ims.break_("image-job-stuck", "*", status="creating")
@@ -142,8 +142,8 @@ def test_many_are_deleted_at_once(ims: Ims, query: str, left: list[str]) -> None
         if job["image_root_archive_name"] == "old":
             ims.do("PATCH", f"/v3/jobs/{job['id']}", {"status": "error"})
     ims.do("DELETE", f"/v3/jobs?{query}", status=204)
-    assert [names[job["id"]] for job in ims.get("/v2/jobs")] == left
-    assert len(list(ims.site.context.cluster.pods("ims"))) == len(left)
+    assert [names[job["id"]] for job in ims.get("/v2/jobs")] == remaining
+    assert len(list(ims.site.context.cluster.pods("ims"))) == len(remaining)
 
 
 @pytest.mark.parametrize("query", ["status=x", "job_type=x", "age=99999999999999w"])
@@ -164,12 +164,12 @@ def test_a_build(ims: Ims) -> None:
     recipe = ims.recipe()
     job = ims.create(recipe["id"])
     assert (job["ssh_containers"], job["kubernetes_job"]) == (None, f"cray-ims-{job['id']}-create")
-    seen = [job["status"]]
-    while seen[-1] not in ("success", "error"):
+    statuses = [job["status"]]
+    while statuses[-1] not in ("success", "error"):
         ims.step(1)
         status = ims.job(job["id"])["status"]
-        seen += [status] if status != seen[-1] else []
-    assert seen == [
+        statuses += [status] if status != statuses[-1] else []
+    assert statuses == [
         "creating",
         "fetching_recipe",
         "waiting_for_repos",
@@ -181,8 +181,8 @@ def test_a_build(ims: Ims) -> None:
     assert (image["name"], image["arch"]) == ("built", recipe["arch"])
     data = ims.file(image["id"], ROOTFS)
     assert data[:4] == b"hsqs"
-    told = read_records(data)[0]
-    assert (told["job"], told["recipe"], told["archive"]) == ("create", recipe["id"], recipe["link"]["etag"])
+    record = read_records(data)[0]
+    assert (record["job"], record["recipe"], record["archive"]) == ("create", recipe["id"], recipe["link"]["etag"])
     pod = ims.pod(job["id"])
     assert [one.name for one in pod.containers if one.init] == [
         "fetch-recipe",
@@ -197,14 +197,18 @@ def test_a_build(ims: Ims) -> None:
 def test_a_builder_has_the_signing_keys(ims: Ims) -> None:
     job = ims.create(ims.recipe()["id"])["id"]
     ims.until(job, "building_image")
-    (files,) = [found for volume in ims.site.context.cluster.volumes if (found := volume(ims.pod(job), "build-image"))]
+    (files,) = [
+        volume_files
+        for volume in ims.site.context.cluster.volumes
+        if (volume_files := volume(ims.pod(job), "build-image"))
+    ]
     assert sorted(files) == ["/signing-keys/hpe-signing-key.asc", "/signing-keys/suse-signing-key.asc"]
     assert set(files.values()) == {"-----BEGIN PGP PUBLIC KEY BLOCK-----\n"}
     assert not any(volume(ims.pod(job), "fetch-recipe") for volume in ims.site.context.cluster.volumes)
 
 
 def build(ims: Ims, files: dict[str, bytes] | bytes, **more: Any) -> tuple[dict[str, Any], str]:
-    """The job when it is over, and what it said."""
+    """The job after its end, and its log."""
     data = files if isinstance(files, bytes) else tarball(files, 0)
     ims.s3.put("ims", "mine.tgz", data)
     link = {"type": "s3", "path": "s3://ims/mine.tgz"}
@@ -217,8 +221,8 @@ def build(ims: Ims, files: dict[str, bytes] | bytes, **more: Any) -> tuple[dict[
 def test_other_recipes_give_other_images(ims: Ims) -> None:
     job, _ = build(ims, {"config.xml": KIWI})
     mine = ims.file(job["resultant_image_id"], ROOTFS)
-    other = ims.create(ims.recipe()["id"])["id"]
-    assert ims.file(ims.until(other, "success")["resultant_image_id"], ROOTFS) != mine
+    other_image = ims.create(ims.recipe()["id"])["id"]
+    assert ims.file(ims.until(other_image, "success")["resultant_image_id"], ROOTFS) != mine
 
 
 def test_values_of_the_template_count(ims: Ims) -> None:
@@ -233,7 +237,7 @@ def test_values_of_the_template_count(ims: Ims) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "status", "told"),
+    ("files", "status", "message"),
     [
         (b"no archive", "error", "Error unhandled exception while fetching recipe."),
         (b"\x1f\x8bnonsense", "error", "Error unhandled exception while fetching recipe."),
@@ -243,10 +247,10 @@ def test_values_of_the_template_count(ims: Ims) -> None:
         ({"config.xml": b"<image/>"}, "error", "No matching http(s) repos found. Exiting."),
     ],
 )
-def test_recipes_that_cannot_be_built(ims: Ims, files: Any, status: str, told: str) -> None:
+def test_recipes_that_cannot_be_built(ims: Ims, files: Any, status: str, message: str) -> None:
     job, log = build(ims, files)
     assert job["status"] == status
-    assert told in log
+    assert message in log
     assert ims.pod(job["id"]).phase == "Failed"
     assert job["resultant_image_id"] is None
 

@@ -1,4 +1,4 @@
-"""Recipes, public keys and remote build nodes; and what is said to what is no request at all."""
+"""Recipes, public keys and remote build nodes; and the answers to invalid requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from service_client import GARBAGE
 from services.ims.ims_client import RSA, Ims
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 NODE = "x3000c0s17b1n0"
 
 
@@ -26,9 +26,13 @@ def archive(ims: Ims, key: str = "r.tgz") -> dict[str, str]:
 def test_a_recipe(ims: Ims) -> None:
     assert ims.recipe()["name"].startswith("cray-shasta-csm-sles15sp5-barebones")
     pairs = [{"key": "a", "value": "b"}]
-    made = recipe(ims, template_dictionary=pairs, require_dkms="no", link=archive(ims))
-    assert (made["template_dictionary"], made["require_dkms"], made["arch"]) == (pairs, False, "x86_64")
-    assert made == ims.get(f"/v2/recipes/{made['id']}") == ims.get("/recipes")[-1]
+    recipe_record = recipe(ims, template_dictionary=pairs, require_dkms="no", link=archive(ims))
+    assert (recipe_record["template_dictionary"], recipe_record["require_dkms"], recipe_record["arch"]) == (
+        pairs,
+        False,
+        "x86_64",
+    )
+    assert recipe_record == ims.get(f"/v2/recipes/{recipe_record['id']}") == ims.get("/recipes")[-1]
     assert recipe(ims)["template_dictionary"] == []
     assert recipe(ims, recipe_type="packer", linux_distribution="centos7")["link"] is None
 
@@ -40,9 +44,9 @@ def test_a_recipe_is_changed(ims: Ims) -> None:
     assert {name: changed[name] for name in patch} == patch
     assert changed == ims.get(path)
     assert ims.do("PATCH", path, {"link": link}) == changed
-    assert ims.refused("PATCH", path, {"link": archive(ims, "other")})[0] == 409
-    assert ims.refused("PATCH", path, {"name": "n"})[0] == 422
-    assert ims.refused("PATCH", f"/v3/recipes/{NOBODY}", patch)[0] == 404
+    assert ims.refusal("PATCH", path, {"link": archive(ims, "other")})[0] == 409
+    assert ims.refusal("PATCH", path, {"name": "n"})[0] == 422
+    assert ims.refusal("PATCH", f"/v3/recipes/{UNKNOWN_ID}", patch)[0] == 404
     assert ims.do("PATCH", path, {"require_dkms": "yes"})["require_dkms"] is True
     assert ims.ask("PATCH", path, {"template_dictionary": None}).status == 500
 
@@ -59,7 +63,7 @@ def test_wrong_recipes(ims: Ims) -> None:
     }
     missing = {"type": "s3", "path": "s3://ims/none"}
     body = {"name": "r", "recipe_type": "packer", "linux_distribution": "sles12", "link": missing}
-    status, detail = ims.refused("POST", "/v3/recipes", body)
+    status, detail = ims.refusal("POST", "/v3/recipes", body)
     assert (status, detail[:60]) == (422, "The s3 artifact {'path': 's3://ims/none', 'etag': '', 'type'")
 
 
@@ -72,46 +76,46 @@ def test_the_real_one_trips_over_a_link_that_another_recipe_has(ims: Ims) -> Non
 
 @pytest.mark.parametrize("where", ["one", "all"])
 def test_a_recipe_goes_and_comes_back(ims: Ims, where: str) -> None:
-    made = ims.recipe()
-    tail = f"/{made['id']}" if where == "one" else ""
+    recipe = ims.recipe()
+    tail = f"/{recipe['id']}" if where == "one" else ""
     ims.do("DELETE", f"/v3/recipes{tail}", status=204)
-    assert ims.ask("GET", f"/v3/recipes/{made['id']}").status == 404
-    assert ims.find(made["link"]["path"]) is None
-    deleted = ims.get(f"/v3/deleted/recipes/{made['id']}")
+    assert ims.ask("GET", f"/v3/recipes/{recipe['id']}").status == 404
+    assert ims.find(recipe["link"]["path"]) is None
+    deleted = ims.get(f"/v3/deleted/recipes/{recipe['id']}")
     assert deleted in ims.get("/v3/deleted/recipes")
-    assert deleted["link"]["path"] == made["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")
+    assert deleted["link"]["path"] == recipe["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")
     ims.do("PATCH", f"/v3/deleted/recipes{tail}", {"operation": "undelete"}, 204)
-    assert ims.get(f"/v3/recipes/{made['id']}") == made
-    assert ims.find(made["link"]["path"]) is not None
+    assert ims.get(f"/v3/recipes/{recipe['id']}") == recipe
+    assert ims.find(recipe["link"]["path"]) is not None
     assert ims.get("/v3/deleted/recipes") == []
 
 
 @pytest.mark.parametrize("where", ["one", "all"])
 def test_a_recipe_goes_for_good(ims: Ims, where: str) -> None:
-    made = ims.recipe()
-    tail = f"/{made['id']}" if where == "one" else ""
+    recipe = ims.recipe()
+    tail = f"/{recipe['id']}" if where == "one" else ""
     ims.do("DELETE", f"/v3/recipes{tail}", status=204)
     ims.do("DELETE", f"/v3/deleted/recipes{tail}", status=204)
-    assert ims.find(made["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")) is None
-    assert ims.ask("GET", f"/v3/deleted/recipes/{made['id']}").status == 404
+    assert ims.find(recipe["link"]["path"].replace("s3://ims/", "s3://ims/deleted/")) is None
+    assert ims.ask("GET", f"/v3/deleted/recipes/{recipe['id']}").status == 404
 
 
 @pytest.mark.parametrize(("query", "stays"), [("", False), ("?cascade=no", True)])
 def test_v2_deletes_recipes(ims: Ims, query: str, *, stays: bool) -> None:
-    made = ims.recipe()
-    ims.do("DELETE", f"/v2/recipes/{made['id']}{query}", status=204)
-    assert (ims.find(made["link"]["path"]) is not None) is stays
+    recipe = ims.recipe()
+    ims.do("DELETE", f"/v2/recipes/{recipe['id']}{query}", status=204)
+    assert (ims.find(recipe["link"]["path"]) is not None) is stays
     ims.do("DELETE", f"/v2/recipes{query}", status=204)
     assert ims.get("/v3/recipes") == ims.get("/v3/deleted/recipes") == []
 
 
 def test_a_recipe_whose_archive_is_gone_cannot_come_back(ims: Ims) -> None:
-    made = ims.recipe()
-    ims.do("DELETE", f"/v3/recipes/{made['id']}", status=204)
+    recipe = ims.recipe()
+    ims.do("DELETE", f"/v3/recipes/{recipe['id']}", status=204)
     key = ims.get("/v3/deleted/recipes")[0]["link"]["path"].removeprefix("s3://ims/")
     ims.s3.delete("ims", key)
-    for tail in ("", f"/{made['id']}"):
-        assert ims.refused("PATCH", f"/v3/deleted/recipes{tail}", {"operation": "undelete"})[0] == 422
+    for tail in ("", f"/{recipe['id']}"):
+        assert ims.refusal("PATCH", f"/v3/deleted/recipes{tail}", {"operation": "undelete"})[0] == 422
     assert ims.get("/v3/recipes") == []
 
 
@@ -126,18 +130,18 @@ def test_keys(ims: Ims) -> None:
 @pytest.mark.parametrize("where", ["one", "all"])
 def test_a_key_goes_and_comes_back(ims: Ims, where: str) -> None:
     key = ims.key()
-    known = ims.get(f"/v3/public-keys/{key}")
+    key_record = ims.get(f"/v3/public-keys/{key}")
     tail = f"/{key}" if where == "one" else ""
     ims.do("DELETE", f"/v3/public-keys{tail}", status=204)
     assert ims.get("/v3/public-keys") == []
-    assert ims.get(f"/v3/deleted/public-keys/{key}") == {**known, "deleted": "2027-01-15T08:00:00"}
+    assert ims.get(f"/v3/deleted/public-keys/{key}") == {**key_record, "deleted": "2027-01-15T08:00:00"}
     ims.do("PATCH", f"/v3/deleted/public-keys{tail}", {"operation": "undelete"}, 204)
-    assert ims.get("/v3/public-keys") == [known]
+    assert ims.get("/v3/public-keys") == [key_record]
     ims.do("DELETE", f"/v3/public-keys{tail}", status=204)
     ims.do("DELETE", f"/v3/deleted/public-keys{tail}", status=204)
     assert ims.get("/v3/deleted/public-keys") == []
-    other = ims.key()
-    ims.do("DELETE", f"/v2/public-keys{'/' + other if tail else ''}", status=204)
+    other_key = ims.key()
+    ims.do("DELETE", f"/v2/public-keys{'/' + other_key if tail else ''}", status=204)
     assert ims.get("/v3/public-keys") == ims.get("/v3/deleted/public-keys") == []
 
 
@@ -159,16 +163,16 @@ def test_garbage_for_the_deleted(ims: Ims, kind: str) -> None:
         assert 400 <= ims.ask("PATCH", f"/v3/deleted/{kind}", body).status <= 500, body
 
 
-def test_what_flask_says(ims: Ims) -> None:
+def test_the_error_pages_of_flask(ims: Ims) -> None:
     plain = ims.ask("POST", "/v3/images", b"{}", {"content-type": "text/plain"})
     assert (plain.status, plain.media) == (415, "application/json")
     assert "Content-Type was not 'application/json'" in plain.json()["message"]
     bad = ims.ask("POST", "/v3/images", b"{")
     assert (bad.status, bad.json()["message"][:15]) == (400, "The browser (or")
-    status, detail = ims.refused("POST", "/v3/images", {})
+    status, detail = ims.refusal("POST", "/v3/images", {})
     assert (status, detail[:18]) == (400, "No input provided.")
-    assert ims.refused("GET", "/v3/nothing")[0] == 404
-    assert ims.refused("GET", "/v3/images/")[0] == 404
+    assert ims.refusal("GET", "/v3/nothing")[0] == 404
+    assert ims.refusal("GET", "/v3/images/")[0] == 404
     wrong = ims.ask("PUT", "/v3/images", {})
     assert wrong.status == wrong.json()["status"] == 405
     assert wrong.json()["message"] == wrong.json()["detail"] == "The method is not allowed for the requested URL."
@@ -188,16 +192,16 @@ def up_and_down(ims: Ims) -> tuple[str, str]:
 
 def test_remote_build_nodes(ims: Ims) -> None:
     up, down = up_and_down(ims)
-    for xname in (up, down, "nobody"):
+    for xname in (up, down, "missing"):
         assert ims.do("POST", "/v3/remote-build-nodes", {"xname": xname}, 201) == {"xname": xname}
-    assert [node["xname"] for node in ims.again().get("/v3/remote-build-nodes")] == [up, down, "nobody"]
+    assert [node["xname"] for node in ims.again().get("/v3/remote-build-nodes")] == [up, down, "missing"]
 
 
 def test_how_remote_build_nodes_are(ims: Ims) -> None:
     up, down = up_and_down(ims)
-    for xname in (up, down, "nobody"):
+    for xname in (up, down, "missing"):
         ims.do("POST", "/v3/remote-build-nodes", {"xname": xname}, 201)
-    well, off, nobody = ims.get("/v3/remote-build-nodes/status")
+    well, off, missing = ims.get("/v3/remote-build-nodes/status")
     assert well == {
         "xname": up,
         "sshStatus": "SSH connection established.",
@@ -210,7 +214,7 @@ def test_how_remote_build_nodes_are(ims: Ims) -> None:
         "Unable to connect to node. Error: [Errno None] Unable to connect to port 22 on "
     )
     assert (off["ableToRunJobs"], off["numCurrentJobs"]) == (False, -1)
-    assert nobody["sshStatus"] == "Unable to connect to node. Error: [Errno -2] Name or service not known"
+    assert missing["sshStatus"] == "Unable to connect to node. Error: [Errno -2] Name or service not known"
     assert ims.get(f"/v3/remote-build-nodes/status/{up}") == well
     assert ims.ask("GET", f"/v3/remote-build-nodes/status/{NODE}").status == 404
     ims.do("DELETE", f"/v3/remote-build-nodes/{up}", status=204)
@@ -234,5 +238,5 @@ def test_a_job_on_a_remote_node_ends_with_the_node(ims: Ims) -> None:
 
 
 def test_bodies_of_more_parts_than_a_machine_has_are_refused(ims: Ims) -> None:
-    status, detail = ims.refused("POST", "/v3/images", {"name": "i", "metadata": {str(n): "" for n in range(200_001)}})
+    status, detail = ims.refusal("POST", "/v3/images", {"name": "i", "metadata": {str(n): "" for n in range(200_001)}})
     assert (status, detail) == (413, "The request body has more than 200000 parts.")

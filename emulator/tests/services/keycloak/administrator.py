@@ -1,4 +1,4 @@
-"""Somebody who is logged in to the realm ``master``, of a real Keycloak or of the emulator."""
+"""An administrator in the realm ``master``, of a real Keycloak or of the emulator."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _NAMED = {"group": "name", "role": "name", "user": "username"}
 
 
 def ask_of(site: Site, base: str = HERE) -> Ask:
-    """Of the emulator, in-process."""
+    """The in-process call of the emulator."""
 
     def ask(method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         lower = {name.lower(): value for name, value in headers.items()}
         path, _, query = path.partition("?")
         pairs = tuple(parse_qsl(query))
         reply = site.ask("keycloak", Call(method, f"/keycloak{path}", pairs, lower, body, "192.0.2.1", base))
-        shown = {name.lower(): value for name, value in reply.headers}
+        reply_headers = {name.lower(): value for name, value in reply.headers}
         if reply.media:
-            shown["content-type"] = reply.media
-        return reply.status, shown, reply.body
+            reply_headers["content-type"] = reply.media
+        return reply.status, reply_headers, reply.body
 
     return ask
 
 
 class Administrator:
-    """In paths and bodies ``<group blue>`` stands for the id of the group blue; one that is gone keeps its id."""
+    """In paths and bodies ``<group blue>`` is replaced by the id of the group blue, even after its deletion."""
 
     def __init__(self, ask: Ask, password: str) -> None:
         form = {"grant_type": "password", "client_id": "admin-cli", "username": "admin", "password": password}
@@ -53,7 +53,7 @@ class Administrator:
         return {"Authorization": f"Bearer {json.loads(self.logged_in[2])['access_token']}"}
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """``path`` is below the realm; a body of text goes as it is."""
+        """``path`` is below the realm; a body of text is sent as it is."""
         text = "" if body is None else body if isinstance(body, str) else json.dumps(body)
         path, text = self._with_ids(path), self._with_ids(text)
         media = {} if body is None else {"Content-Type": "application/json"}
@@ -78,5 +78,5 @@ class Administrator:
 
 
 def administrator(site: Site) -> Administrator:
-    """Of the emulator."""
+    """The administrator of the emulator."""
     return Administrator(ask_of(site), keycloak_admin_password(site.random))

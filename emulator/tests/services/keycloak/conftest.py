@@ -1,4 +1,4 @@
-"""A realm to ask, in-process."""
+"""A realm in this process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OIDC = f"{REALM}/protocol/openid-connect"
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-class Visitor:
+class RealmClient:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.passwords = {user.username: user.password for user in users(site.context)}
@@ -44,11 +44,11 @@ class Visitor:
         return self.post(f"{OIDC}/token", headers, **form)
 
     def log_in(self, username: str = "admin", **more: str) -> dict[str, Any]:
-        told = {"grant_type": "password", "client_id": "shasta", "username": username}
-        reply = self.token(**{**told, "password": self.passwords[username], **more})
+        form = {"grant_type": "password", "client_id": "shasta", "username": username}
+        reply = self.token(**{**form, "password": self.passwords[username], **more})
         assert reply.status == 200, reply.body
-        found: dict[str, Any] = reply.json()
-        return found
+        tokens: dict[str, Any] = reply.json()
+        return tokens
 
     def side(self, switch: str, body: Any = None) -> Reply:
         return self.site.mesh.ask("keycloak", "POST", f"/control/{switch}", {} if body is None else body)
@@ -56,8 +56,8 @@ class Visitor:
 
 def claims(token: str, part: int = 1) -> dict[str, Any]:
     text = token.split(".")[part]
-    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return found
+    payload: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    return payload
 
 
 def error(reply: Reply) -> tuple[int, str, str]:
@@ -66,13 +66,13 @@ def error(reply: Reply) -> tuple[int, str, str]:
 
 
 @pytest.fixture(scope="module")
-def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """Shared, since keys take their time: for tests that leave the realm as it was."""
-    kept = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
-    yield Visitor(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), kept))
-    kept.close()
+def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealmClient]:
+    """Shared, because the generation of keys is slow: for tests that leave the realm as it was."""
+    state_file = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
+    yield RealmClient(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), state_file))
+    state_file.close()
 
 
 @pytest.fixture
-def alone(tiny: Site) -> Visitor:
-    return Visitor(tiny)
+def alone(tiny: Site) -> RealmClient:
+    return RealmClient(tiny)

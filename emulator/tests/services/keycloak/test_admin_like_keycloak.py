@@ -1,4 +1,4 @@
-"""The administration, asked of a real Keycloak and of the emulator; see ``test_like_keycloak``."""
+"""The same administration requests to a real Keycloak and to the emulator; see ``test_like_keycloak``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from csm_emulator.seed_data.secrets import keycloak_admin_password
 from services.keycloak.administrator import ADMIN, FORM, TOKEN, Administrator, Answer, Ask
-from services.keycloak.conftest import Visitor
+from services.keycloak.conftest import RealmClient
 from services.keycloak.test_like_keycloak import (
     OIDC,
     REAL,
@@ -32,19 +32,19 @@ Step = tuple[str, str, Any]
 
 
 @pytest.fixture
-def pair(both: tuple[Ask, Ask], visitor: Visitor) -> tuple[Administrator, Administrator]:
+def pair(both: tuple[Ask, Ask], visitor: RealmClient) -> tuple[Administrator, Administrator]:
     real, ours = both
     return Administrator(real, "admin"), Administrator(ours, keycloak_admin_password(visitor.site.context.random))
 
 
 def _masked(answer: Answer, *, ordered: bool = True) -> Any:
     status, headers, body = answer
-    shown = {name: headers[name] for name in SHOWN if name in headers}
+    chosen_headers = {name: headers[name] for name in SHOWN if name in headers}
     where = _ID.sub("an id", headers.get("location", ""))
     if not body:
-        return status, shown, where, ""
-    found = json.loads(_ID.sub("an id", re.sub(r'"createdTimestamp":\d{13}', '"createdTimestamp":0', body.decode())))
-    return status, shown, where, found if ordered else sorted(found, key=lambda one: one["name"])
+        return status, chosen_headers, where, ""
+    document = json.loads(_ID.sub("an id", re.sub(r'"createdTimestamp":\d{13}', '"createdTimestamp":0', body.decode())))
+    return status, chosen_headers, where, document if ordered else sorted(document, key=lambda one: one["name"])
 
 
 @pytest.mark.parametrize(
@@ -180,15 +180,15 @@ _STORY: list[Step] = [
 def test_a_group_from_the_beginning_to_the_end(
     both: tuple[Ask, Ask],
     pair: tuple[Administrator, Administrator],
-    visitor: Visitor,
+    visitor: RealmClient,
 ) -> None:
     def token(ask: Ask, username: str) -> Any:
         form = {"grant_type": "password", "username": username, "password": visitor.passwords[username]}
-        status, headers, told = _compared(
+        status, headers, status_body = _compared(
             ask("POST", f"{OIDC}/token", urlencode({**form, "client_id": "shasta"}).encode(), FORM)
         )
-        access = told["access_token"]
-        return status, headers, {**told, "access_token": {**access, "groups": sorted(access["groups"])}}
+        access = status_body["access_token"]
+        return status, headers, {**status_body, "access_token": {**access, "groups": sorted(access["groups"])}}
 
     for method, path, body in _STORY:
         if method == "token":
@@ -220,7 +220,7 @@ def test_without_a_token(both: tuple[Ask, Ask], path: str, headers: dict[str, st
 
 
 @pytest.mark.parametrize("path", ["groups", "users", "roles"])
-def test_with_a_token_of_the_realm_itself(both: tuple[Ask, Ask], visitor: Visitor, path: str) -> None:
+def test_with_a_token_of_the_realm_itself(both: tuple[Ask, Ask], visitor: RealmClient, path: str) -> None:
     def answer(ask: Ask) -> Any:
         bearer = {"Authorization": f"Bearer {_tokens(ask, visitor)['access_token']}"}
         return _masked(ask("GET", f"{ADMIN}/{path}", b"", bearer))

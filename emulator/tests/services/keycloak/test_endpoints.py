@@ -1,4 +1,4 @@
-"""What else there is in the realm."""
+"""The realm's other endpoints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.transport.call import Reply
-from services.keycloak.conftest import BASE, OIDC, REALM, Visitor, claims, error
+from services.keycloak.conftest import BASE, OIDC, REALM, RealmClient, claims, error
 
 
 def _bearer(token: str) -> dict[str, str]:
@@ -23,25 +23,25 @@ GARBAGE = "abc"
 INVALID = (401, 'Bearer realm="shasta", error="invalid_token", error_description="Token verification failed"')
 
 
-def test_the_realm_and_its_discovery_document(visitor: Visitor) -> None:
+def test_the_realm_and_its_discovery_document(visitor: RealmClient) -> None:
     realm = visitor.get(REALM).json()
     assert (realm["realm"], realm["token-service"]) == ("shasta", f"{BASE}/realms/shasta/protocol/openid-connect")
-    found = visitor.get(f"{REALM}/.well-known/openid-configuration").json()
-    assert found["issuer"] == f"{BASE}/realms/shasta"
-    for name, url in found.items():
+    document = visitor.get(f"{REALM}/.well-known/openid-configuration").json()
+    assert document["issuer"] == f"{BASE}/realms/shasta"
+    for name, url in document.items():
         if name.endswith(("_endpoint", "_uri")):
             path = "/keycloak" + url.removeprefix(BASE)
             assert visitor.get(path).status != 404, name
 
 
-def test_a_slash_at_the_end_does_not_matter(visitor: Visitor) -> None:
+def test_a_slash_at_the_end_does_not_matter(visitor: RealmClient) -> None:
     for path in (REALM, f"{OIDC}/certs", f"{REALM}/.well-known/openid-configuration"):
         assert visitor.get(f"{path}/").body == visitor.get(path).body
         assert visitor.call("HEAD", path).status == 200
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "problem"),
     [
         ("/keycloak/realms/shasta/zzz", "HTTP 404 Not Found"),
         (f"{OIDC}/zzz", "HTTP 404 Not Found"),
@@ -52,19 +52,19 @@ def test_a_slash_at_the_end_does_not_matter(visitor: Visitor) -> None:
         ("/keycloak/admin/realms/shasta/clients", "Unable to find matching target resource method"),
     ],
 )
-def test_what_is_not_there(visitor: Visitor, path: str, told: str) -> None:
+def test_what_is_not_there(visitor: RealmClient, path: str, problem: str) -> None:
     reply = visitor.get(path)
-    assert (reply.status, reply.json()) == (404, {"error": told})
+    assert (reply.status, reply.json()) == (404, {"error": problem})
 
 
-def test_methods_that_are_not_there(visitor: Visitor) -> None:
+def test_methods_that_are_not_there(visitor: RealmClient) -> None:
     for method, path in (("GET", f"{OIDC}/token"), ("PUT", f"{OIDC}/token"), ("POST", f"{OIDC}/certs")):
         reply = visitor.call(method, path)
         assert (reply.status, reply.json()) == (405, {"error": "HTTP 405 Method Not Allowed"})
     assert visitor.get(f"{OIDC}/auth").status == 501
 
 
-def test_userinfo(visitor: Visitor) -> None:
+def test_userinfo(visitor: RealmClient) -> None:
     token = visitor.log_in("bea", scope="openid")["access_token"]
     for reply in (
         visitor.get(f"{OIDC}/userinfo", _bearer(token)),
@@ -81,7 +81,7 @@ def test_userinfo(visitor: Visitor) -> None:
     )
 
 
-def test_userinfo_wants_a_good_token(visitor: Visitor) -> None:
+def test_userinfo_requires_a_valid_token(visitor: RealmClient) -> None:
     where = f"{OIDC}/userinfo"
     plain = visitor.log_in()
     scope = 'error="insufficient_scope", error_description="Missing openid scope"'
@@ -93,14 +93,14 @@ def test_userinfo_wants_a_good_token(visitor: Visitor) -> None:
     assert visitor.post(where, _bearer("x"), access_token=GARBAGE).status == 400
 
 
-def test_an_expired_token_at_userinfo(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_token_at_userinfo(visitor: RealmClient, monkeypatch: pytest.MonkeyPatch) -> None:
     token = visitor.log_in(scope="openid")["access_token"]
     later = time.time() + 31_536_001
     monkeypatch.setattr(time, "time", lambda: later)
     assert _challenge(visitor.get(f"{OIDC}/userinfo", _bearer(token))) == INVALID
 
 
-def test_tokens_called_expired_can_be_refreshed(alone: Visitor) -> None:
+def test_tokens_called_expired_can_be_refreshed(alone: RealmClient) -> None:
     answer = alone.log_in(scope="openid")
     time.sleep(0.002)
     alone.site.faults.set(Fault("f1", "token-expiry", "keycloak", facts={"before": time.time()}))
@@ -111,21 +111,21 @@ def test_tokens_called_expired_can_be_refreshed(alone: Visitor) -> None:
     assert alone.get(f"{OIDC}/userinfo", _bearer(fresh)).status == 200
 
 
-def test_logging_out_ends_the_session(visitor: Visitor) -> None:
+def test_logging_out_ends_the_session(visitor: RealmClient) -> None:
     answer = visitor.log_in(scope="openid")
     form = {"client_id": "shasta", "refresh_token": answer["refresh_token"]}
     assert visitor.post(f"{OIDC}/logout", **form).status == 204
     assert visitor.post(f"{OIDC}/logout", **form).status == 204
     assert error(visitor.token(grant_type="refresh_token", **form)) == (400, "invalid_grant", "Session not active")
-    told = 'error="invalid_token", error_description="user_session_not_found"'
+    challenge = 'error="invalid_token", error_description="user_session_not_found"'
     reply = visitor.get(f"{OIDC}/userinfo", _bearer(answer["access_token"]))
-    assert _challenge(reply) == (401, f'Bearer realm="shasta", {told}')
+    assert _challenge(reply) == (401, f'Bearer realm="shasta", {challenge}')
     garbage = visitor.post(f"{OIDC}/logout", client_id="shasta", refresh_token=GARBAGE)
     assert error(garbage) == (400, "invalid_grant", "Invalid refresh token")
     assert visitor.get(f"{OIDC}/logout").status == 200
 
 
-def test_revoking(visitor: Visitor) -> None:
+def test_revoking(visitor: RealmClient) -> None:
     where = f"{OIDC}/revoke"
     answer = visitor.log_in(scope="openid")
     assert visitor.post(where, client_id="shasta", token=answer["access_token"]).status == 200
@@ -137,21 +137,21 @@ def test_revoking(visitor: Visitor) -> None:
     assert error(visitor.post(where, client_id="shasta", token=GARBAGE)) == (200, "invalid_token", "Invalid token")
     assert error(visitor.post(where, client_id="shasta")) == (400, "invalid_request", "Token not provided")
     assert error(visitor.post(where, token=GARBAGE))[:2] == (401, "invalid_client")
-    other = visitor.log_in()["refresh_token"]
+    other_token = visitor.log_in()["refresh_token"]
     mallory = {"client_id": "wlm-client", "client_secret": visitor.secrets["wlm-client"]}
-    assert error(visitor.post(where, **mallory, token=other)) == (400, "invalid_request", "Unmatching clients")
-    assert visitor.token(grant_type="refresh_token", client_id="shasta", refresh_token=other).status == 200
+    assert error(visitor.post(where, **mallory, token=other_token)) == (400, "invalid_request", "Unmatching clients")
+    assert visitor.token(grant_type="refresh_token", client_id="shasta", refresh_token=other_token).status == 200
 
 
-def test_introspection_is_for_those_a_token_is_meant_for(visitor: Visitor) -> None:
+def test_introspection_requires_the_audience(visitor: RealmClient) -> None:
     where = f"{OIDC}/token/introspect"
     token = visitor.log_in("slingshot-admin")["access_token"]
 
     def caller(name: str) -> dict[str, str]:
         return {"client_id": name, "client_secret": visitor.secrets[name]}
 
-    told = visitor.post(where, **caller("system-slingshot-client"), token=token).json()
-    assert told == {
+    introspection = visitor.post(where, **caller("system-slingshot-client"), token=token).json()
+    assert introspection == {
         **claims(token),
         "client_id": "shasta",
         "username": "slingshot-admin",
@@ -173,7 +173,7 @@ def test_introspection_is_for_those_a_token_is_meant_for(visitor: Visitor) -> No
     "odd", [{}, {"scope": 1}, {"scope": "openid"}, {"aud": 7}, {"aud": None}, {"sid": []}, {"azp": "shasta"}]
 )
 @pytest.mark.parametrize("kind", ["Bearer", "ID", "Refresh", None])
-def test_genuine_tokens_of_an_odd_shape(visitor: Visitor, odd: dict[str, object], kind: str | None) -> None:
+def test_genuine_tokens_of_an_odd_shape(visitor: RealmClient, odd: dict[str, object], kind: str | None) -> None:
     token = visitor.side("mint", {"iss": f"{BASE}/realms/shasta", "typ": kind, **odd}).json()["token"]
     assert visitor.get(f"{OIDC}/userinfo", _bearer(token)).status in (401, 403)
     caller = {"client_id": "wlm-client", "client_secret": visitor.secrets["wlm-client"]}

@@ -1,4 +1,4 @@
-"""The same requests to a real Keycloak and to the emulator; what a client can tell apart is a failure.
+"""The same requests to a real Keycloak and to the emulator; a visible difference is a failure.
 
 ``CANTON_TEST_KEYCLOAK`` names the real one: ``.ci/keycloak start DIR``.
 """
@@ -19,19 +19,19 @@ import pytest
 import keycloak_realm
 from csm_emulator.services.keycloak.realm.users import Account, accounts, group_roles
 from services.keycloak.administrator import FORM, Answer, Ask, ask_of
-from services.keycloak.conftest import DEVICE_CODE, Visitor, claims
+from services.keycloak.conftest import DEVICE_CODE, RealmClient, claims
 
 REAL = os.environ.get("CANTON_TEST_KEYCLOAK", "")
 pytestmark = pytest.mark.skipif(not REAL, reason="CANTON_TEST_KEYCLOAK names no Keycloak to compare with")
 
-# The realm has another name there, since tests share a Keycloak.
+# The realm has another name in the real Keycloak, since tests share it.
 NAME = f"shasta-{os.getpid()}"
 CLIENT = "system-slingshot-client"
 SHOWN = ("content-type", "cache-control", "pragma", "www-authenticate", "referrer-policy")
 
 
-def _realm(visitor: Visitor) -> dict[str, Any]:
-    """As the emulator's: the same people and clients with the same passwords and secrets."""
+def _realm(visitor: RealmClient) -> dict[str, Any]:
+    """The emulator's users and clients with the same passwords and secrets."""
     audience = {"included.custom.audience": "shasta", "access.token.claim": "true"}
     groups = {
         "full.path": "false",
@@ -67,7 +67,7 @@ def _realm(visitor: Visitor) -> dict[str, Any]:
             "realm": [{"name": role} for role in roles],
             "client": {"shasta": [{"name": "admin"}, {"name": "user"}], CLIENT: [{"name": "slingshot-admin"}]},
         },
-        "groups": [{"name": name, "realmRoles": list(given)} for name, given in groups_given.items()],
+        "groups": [{"name": name, "realmRoles": list(realm_roles)} for name, realm_roles in groups_given.items()],
         "clients": [
             {"clientId": "shasta", **public, "attributes": device, "protocolMappers": mappers},
             {"clientId": CLIENT, **secret, "standardFlowEnabled": False, "protocolMappers": mappers},
@@ -94,7 +94,7 @@ def _person(account: Account) -> dict[str, Any]:
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
-        """The answer itself is what is compared."""
+        """The real answer, which is compared as it is."""
 
 
 def _ask_real(method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
@@ -106,12 +106,12 @@ def _ask_real(method: str, path: str, body: bytes, headers: Mapping[str, str]) -
     except urllib.error.HTTPError as error:
         reply = error
     with reply:
-        shown = {name.lower(): value.replace(NAME, "shasta") for name, value in reply.headers.items()}
-        return reply.status, shown, reply.read().replace(NAME.encode(), b"shasta")
+        reply_headers = {name.lower(): value.replace(NAME, "shasta") for name, value in reply.headers.items()}
+        return reply.status, reply_headers, reply.read().replace(NAME.encode(), b"shasta")
 
 
 @pytest.fixture(scope="module")
-def both(visitor: Visitor) -> Iterator[tuple[Ask, Ask]]:
+def both(visitor: RealmClient) -> Iterator[tuple[Ask, Ask]]:
     keycloak_realm.call(REAL, "POST", "/admin/realms", _realm(visitor))
     yield _ask_real, ask_of(visitor.site, REAL)
     keycloak_realm.call(REAL, "DELETE", f"/admin/realms/{NAME}")
@@ -122,28 +122,30 @@ Form = list[tuple[str, str]] | dict[str, str]
 
 
 def _compared(answer: Answer) -> tuple[int, dict[str, str], Any]:
-    """Status, headers that matter, and the body; of a token only what kind of thing it says."""
+    """Status, the compared headers, and the body; a token is replaced by its claims."""
     status, headers, body = answer
-    shown = {name: headers[name] for name in SHOWN if name in headers}
+    chosen_headers = {name: headers[name] for name in SHOWN if name in headers}
     try:
-        found = json.loads(body)
+        document = json.loads(body)
     except ValueError:
-        return status, shown, body if len(body) < 200 else "a page"
-    return status, shown, {name: _kind(name, value) for name, value in found.items()}
+        return status, chosen_headers, body if len(body) < 200 else "a page"
+    return status, chosen_headers, {name: _kind(name, value) for name, value in document.items()}
 
 
 def _kind(name: str, value: Any) -> Any:
     if name in ("access_token", "id_token", "refresh_token"):
-        said = json.loads(json.dumps(claims(value)).replace(NAME, "shasta"))
-        kept = ("typ", "azp", "acr", "name", "groups", "preferred_username", "email", "resource_access")
+        token_claims = json.loads(json.dumps(claims(value)).replace(NAME, "shasta"))
+        compared_names = ("typ", "azp", "acr", "name", "groups", "preferred_username", "email", "resource_access")
         return {
-            "claims": sorted(said),
+            "claims": sorted(token_claims),
             "alg": claims(value, 0)["alg"],
-            "for": sorted(said["aud"]) if isinstance(said.get("aud"), list) else said.get("aud"),
-            "lives": _about(said["exp"] - said["iat"]),
-            "scope": sorted(said.get("scope", "").split()),
-            "realm": sorted(said.get("realm_access", {}).get("roles", [])),
-            **{claim: said[claim] for claim in kept if claim in said},
+            "for": sorted(token_claims["aud"])
+            if isinstance(token_claims.get("aud"), list)
+            else token_claims.get("aud"),
+            "lives": _about(token_claims["exp"] - token_claims["iat"]),
+            "scope": sorted(token_claims.get("scope", "").split()),
+            "realm": sorted(token_claims.get("realm_access", {}).get("roles", [])),
+            **{claim: token_claims[claim] for claim in compared_names if claim in token_claims},
         }
     if name in ("session_state", "device_code", "user_code", "public_key", "sub", "jti", "sid"):
         return len(value)
@@ -168,16 +170,20 @@ def _flat(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _differences(ours: Any, real: Any) -> dict[str, Any]:
-    """Where they differ, with what each of them has there."""
-    left, right = dict(_flat(ours)), dict(_flat(real))
-    places = sorted({*left, *right})
-    return {place: (left.get(place), right.get(place)) for place in places if left.get(place) != right.get(place)}
+    """The places that differ, with both values."""
+    our_fields, real_fields = dict(_flat(ours)), dict(_flat(real))
+    places = sorted({*our_fields, *real_fields})
+    return {
+        place: (our_fields.get(place), real_fields.get(place))
+        for place in places
+        if our_fields.get(place) != real_fields.get(place)
+    }
 
 
 def _same(both: tuple[Ask, Ask], method: str, path: str, form: Form = (), headers: Any = ()) -> None:  # type: ignore[assignment]
     body = urlencode(form).encode()
-    sent = {**(FORM if method == "POST" else {}), **dict(headers)}
-    real, ours = (_compared(ask(method, path, body, sent)) for ask in both)
+    request_headers = {**(FORM if method == "POST" else {}), **dict(headers)}
+    real, ours = (_compared(ask(method, path, body, request_headers)) for ask in both)
     assert not _differences(ours, real)
 
 
@@ -200,7 +206,7 @@ def _basic(text: str) -> dict[str, str]:
         ({"grant_type": "password", "client_id": "shasta", "username": ""}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea", "password": "x"}, {}),
-        ({"grant_type": "password", "client_id": "shasta", "username": "nobody", "password": "x"}, {}),
+        ({"grant_type": "password", "client_id": "shasta", "username": "missing", "password": "x"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "b\0a", "password": "\0"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea", "scope": "nope"}, {}),
         ({"grant_type": "password", "client_id": "shasta", "username": "bea", "scope": "openid nope"}, {}),
@@ -235,15 +241,15 @@ def test_what_the_token_endpoint_refuses(both: tuple[Ask, Ask], form: Form, head
 
 @pytest.mark.parametrize("scope", ["", "openid", "openid profile", "email", "openid roles"])
 @pytest.mark.parametrize("username", ["bea", "slingshot-admin"])
-def test_what_a_password_gives(both: tuple[Ask, Ask], visitor: Visitor, username: str, scope: str) -> None:
+def test_what_a_password_gives(both: tuple[Ask, Ask], visitor: RealmClient, username: str, scope: str) -> None:
     form = {"grant_type": "password", "username": username, "password": visitor.passwords[username], "x": "stray"}
-    asked = {"scope": scope} if scope else {}
-    _same(both, "POST", f"{OIDC}/token", {**form, **asked, "client_id": "shasta"})
-    _same(both, "POST", f"{OIDC}/token", {**form, **asked}, _basic("shasta:"))
+    parameters = {"scope": scope} if scope else {}
+    _same(both, "POST", f"{OIDC}/token", {**form, **parameters, "client_id": "shasta"})
+    _same(both, "POST", f"{OIDC}/token", {**form, **parameters}, _basic("shasta:"))
 
 
 @pytest.mark.parametrize("scope", ["profile", "openid"])
-def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: Visitor, scope: str) -> None:
+def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: RealmClient, scope: str) -> None:
     form = {"grant_type": "client_credentials", "scope": scope}
     real, ours = (
         _compared(
@@ -256,44 +262,44 @@ def test_what_a_secret_gives(both: tuple[Ask, Ask], visitor: Visitor, scope: str
         )
         for ask in both
     )
-    # The service account's roles are CSM's, not this realm's; its tokens are otherwise the same.
+    # The service account's roles are those of CSM, not of this realm; its tokens are otherwise the same.
     for answer in (real, ours):
         del answer[2]["access_token"]["resource_access"], answer[2]["access_token"]["for"]
     assert not _differences(ours, real)
 
 
-def _tokens(ask: Ask, visitor: Visitor, **more: str) -> dict[str, Any]:
+def _tokens(ask: Ask, visitor: RealmClient, **more: str) -> dict[str, Any]:
     form = {"grant_type": "password", "client_id": "shasta", "username": "bea", "password": visitor.passwords["bea"]}
-    found: dict[str, Any] = json.loads(ask("POST", f"{OIDC}/token", urlencode({**form, **more}).encode(), FORM)[2])
-    return found
+    tokens: dict[str, Any] = json.loads(ask("POST", f"{OIDC}/token", urlencode({**form, **more}).encode(), FORM)[2])
+    return tokens
 
 
 @pytest.mark.parametrize("scope", ["profile", "openid"])
-def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: Visitor, scope: str) -> None:
-    """Refresh twice with one token, use it for the wrong client, look at it, log out, try again."""
+def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: RealmClient, scope: str) -> None:
+    """Refreshes twice with one token, uses it for the wrong client, introspects it, logs out, and tries again."""
 
     def story(ask: Ask) -> list[Any]:
         answer = _tokens(ask, visitor, scope=scope)
         bearer = {"Authorization": f"Bearer {answer['access_token']}"}
         refresh = {"grant_type": "refresh_token", "refresh_token": answer["refresh_token"]}
-        mine, other = {"client_id": "shasta"}, {"client_id": CLIENT, "client_secret": visitor.secrets[CLIENT]}
+        mine, other_client = {"client_id": "shasta"}, {"client_id": CLIENT, "client_secret": visitor.secrets[CLIENT]}
         forms: list[tuple[str, str, dict[str, str], dict[str, str]]] = [
             ("POST", "token", {**refresh, **mine}, {}),
             ("POST", "token", {**refresh, **mine}, {}),
             ("POST", "token", {**refresh, **mine, "scope": "nope"}, {}),
-            ("POST", "token", {**refresh, **other}, {}),
+            ("POST", "token", {**refresh, **other_client}, {}),
             ("POST", "token", {**refresh, **mine, "refresh_token": answer["access_token"]}, {}),
             ("GET", "userinfo", {}, bearer),
             ("POST", "userinfo", {"access_token": answer["access_token"]}, {}),
             ("POST", "userinfo", {"access_token": "x"}, bearer),
             ("POST", "token/introspect", {**mine, "token": answer["access_token"]}, {}),
-            ("POST", "token/introspect", {**other, "token": answer["access_token"]}, {}),
-            ("POST", "token/introspect", {**other, "token": "x"}, {}),
-            ("POST", "token/introspect", other, {}),
+            ("POST", "token/introspect", {**other_client, "token": answer["access_token"]}, {}),
+            ("POST", "token/introspect", {**other_client, "token": "x"}, {}),
+            ("POST", "token/introspect", other_client, {}),
             ("POST", "revoke", {**mine, "token": "x"}, {}),
             ("POST", "revoke", mine, {}),
             ("POST", "revoke", {"token": "x"}, {}),
-            ("POST", "revoke", {**other, "token": answer["refresh_token"]}, {}),
+            ("POST", "revoke", {**other_client, "token": answer["refresh_token"]}, {}),
             ("POST", "revoke", {**mine, "token": answer["access_token"]}, {}),
             ("GET", "userinfo", {}, bearer),
             ("POST", "token", {**refresh, **mine}, {}),
@@ -312,7 +318,7 @@ def test_the_life_of_a_session(both: tuple[Ask, Ask], visitor: Visitor, scope: s
         assert not _differences(ours, real)
 
 
-def test_introspection_of_a_token_that_is_meant_for_the_caller(both: tuple[Ask, Ask], visitor: Visitor) -> None:
+def test_introspection_of_a_token_that_is_meant_for_the_caller(both: tuple[Ask, Ask], visitor: RealmClient) -> None:
     def told(ask: Ask) -> Any:
         who = {"username": "slingshot-admin", "password": visitor.passwords["slingshot-admin"]}
         token = _tokens(ask, visitor, **who)["access_token"]
@@ -358,8 +364,8 @@ def test_a_device_begins(both: tuple[Ask, Ask], form: dict[str, str]) -> None:
 
 def test_a_device_waits(both: tuple[Ask, Ask]) -> None:
     def story(ask: Ask) -> list[Any]:
-        begun = json.loads(ask("POST", f"{OIDC}/auth/device", b"client_id=shasta", FORM)[2])
-        form = {"grant_type": DEVICE_CODE, "client_id": "shasta", "device_code": begun["device_code"]}
+        device = json.loads(ask("POST", f"{OIDC}/auth/device", b"client_id=shasta", FORM)[2])
+        form = {"grant_type": DEVICE_CODE, "client_id": "shasta", "device_code": device["device_code"]}
         return [_compared(ask("POST", f"{OIDC}/token", urlencode(form).encode(), FORM)) for _ in range(2)]
 
     real, ours = (story(ask) for ask in both)
@@ -375,7 +381,7 @@ def test_the_published_keys_have_the_same_shape(both: tuple[Ask, Ask]) -> None:
     assert not _differences(ours, real)
 
 
-def test_the_discovery_document_says_nothing_that_the_real_one_does_not(both: tuple[Ask, Ask]) -> None:
+def test_the_discovery_document_has_no_fields_of_its_own(both: tuple[Ask, Ask]) -> None:
     where = "/realms/shasta/.well-known/openid-configuration"
     real, ours = (json.loads(ask("GET", where, b"", {})[2]) for ask in both)
     for name, value in ours.items():

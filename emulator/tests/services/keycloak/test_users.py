@@ -1,4 +1,4 @@
-"""Who may log in, by the seed and the topology."""
+"""The users of the realm, by seed and topology."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from csm_emulator.state.file import StateFile
 
 
 def _users(folder: Path, seed: int, *owners: Owner) -> dict[str, User]:
-    kept = StateFile(folder / f"{seed}-{len(owners)}.state")
+    state_file = StateFile(folder / f"{seed}-{len(owners)}.state")
     try:
         topology = replace(topologies.load("empty"), owners=owners)
-        return {user.username: user for user in users(Site(StartOptions(topology, seed), kept).context)}
+        return {user.username: user for user in users(Site(StartOptions(topology, seed), state_file).context)}
     finally:
-        kept.close()
+        state_file.close()
 
 
 def test_an_empty_machine_has_people_too(tmp_path: Path) -> None:
-    found = _users(tmp_path, 1)
-    assert list(found) == ["admin", "user", "slingshot-admin"]
-    assert found["admin"].roles == ("admin", "pa_admin")
-    assert found["user"].roles == ("user",)
+    users = _users(tmp_path, 1)
+    assert list(users) == ["admin", "user", "slingshot-admin"]
+    assert users["admin"].roles == ("admin", "pa_admin")
+    assert users["user"].roles == ("user",)
 
 
 def test_owners_bring_their_people_and_an_administrator(tmp_path: Path) -> None:
-    found = _users(tmp_path, 1, Owner("psi", "", (), ("Alice", "carol")), Owner("cscs", "", (), ("carol",)))
-    assert found["alice"].roles == ("admin", "psi")
-    assert found["carol"].roles == ("admin", "psi", "cscs")
-    assert found["carol"].groups == ("psi", "cscs")
-    assert found["psi-admin"].roles == ("tenant-admin",)
-    assert found["cscs-admin"].groups == ("vcluster-cscs-tenant-admin",)
+    users = _users(tmp_path, 1, Owner("psi", "", (), ("Alice", "carol")), Owner("cscs", "", (), ("carol",)))
+    assert users["alice"].roles == ("admin", "psi")
+    assert users["carol"].roles == ("admin", "psi", "cscs")
+    assert users["carol"].groups == ("psi", "cscs")
+    assert users["psi-admin"].roles == ("tenant-admin",)
+    assert users["cscs-admin"].groups == ("vcluster-cscs-tenant-admin",)
 
 
-def test_a_group_called_admin_makes_nobody_an_administrator_of_csm(tmp_path: Path) -> None:
-    found = _users(tmp_path, 1, Owner("slingshot", "", (), ()), Owner("pa_admin", "", (), ("eve",)))
-    assert set(found["slingshot-admin"].roles) == {"slingshot-admin", "tenant-admin"}
-    assert found["pa_admin-admin"].roles == ("tenant-admin",)
+def test_a_group_called_admin_gives_no_rights_in_csm(tmp_path: Path) -> None:
+    users = _users(tmp_path, 1, Owner("slingshot", "", (), ()), Owner("pa_admin", "", (), ("eve",)))
+    assert set(users["slingshot-admin"].roles) == {"slingshot-admin", "tenant-admin"}
+    assert users["pa_admin-admin"].roles == ("tenant-admin",)
 
 
 def test_passwords_are_short_typeable_and_the_same_for_the_same_seed(tmp_path: Path) -> None:
-    first, again, other = _users(tmp_path, 1), _users(tmp_path, 1), _users(tmp_path, 2)
-    assert first == again
+    first, second_run, other_seed = _users(tmp_path, 1), _users(tmp_path, 1), _users(tmp_path, 2)
+    assert first == second_run
     assert all(re.fullmatch("[a-z]{4}-[a-z]{4}", user.password) for user in first.values())
-    passwords = [user.password for user in (*first.values(), *other.values())]
+    passwords = [user.password for user in (*first.values(), *other_seed.values())]
     assert len(set(passwords)) == len(passwords)

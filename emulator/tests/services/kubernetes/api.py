@@ -28,7 +28,7 @@ class Api(Service):
     def __init__(self, site: Site) -> None:
         super().__init__(site, "kubernetes", "")
         self.runner = asyncio.Runner()
-        """One for all: what waits belongs to one loop."""
+        """One event loop for all calls, since watches belong to a loop."""
 
     def create(self, path: str, name: str, **content: Any) -> Any:
         meta = {"name": name, **content.pop("metadata", {})}
@@ -40,10 +40,10 @@ class Api(Service):
         return self.ask("PATCH", path, body, MERGE if headers is None else headers)
 
     def message(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> str:
-        """Of a Status that refuses: code, reason, message."""
-        told = self.ask(method, path, body, headers).json()
-        assert (told["kind"], told["status"]) == ("Status", "Failure"), told
-        return f"{told['code']} {told.get('reason')}: {told['message']}"
+        """Code, reason and message of a Status that refuses."""
+        status = self.ask(method, path, body, headers).json()
+        assert (status["kind"], status["status"]) == ("Status", "Failure"), status
+        return f"{status['code']} {status.get('reason')}: {status['message']}"
 
     def names(self, path: str) -> list[str]:
         return [item["metadata"]["name"] for item in self.get(path)["items"]]
@@ -52,18 +52,18 @@ class Api(Service):
         """Columns and cells of a table."""
         reply = self.ask("GET", path, headers=TABLE)
         assert reply.status == 200, reply.body
-        told = reply.json()
-        assert told["kind"] == "Table"
-        return [each["name"] for each in told["columnDefinitions"]], [row["cells"] for row in told["rows"]]
+        table = reply.json()
+        assert table["kind"] == "Table"
+        return [column["name"] for column in table["columnDefinitions"]], [row["cells"] for row in table["rows"]]
 
     def as_user(self, method: str, path: str, caller: str = "", **headers: str) -> Reply:
-        """From outside, with a certificate or with headers."""
+        """A request from outside, with a certificate or with headers."""
         path, _, query = path.partition("?")
         call = Call(method, path, tuple(parse_qsl(query)), headers, peer="10.1.1.1", caller=caller)
         return self.site.ask("kubernetes", call)
 
     def events(self, path: str, meanwhile: Callable[[], None], headers: dict[str, str] | None = None) -> list[Any]:
-        """What a watch says while something is done, until nothing more comes."""
+        """The events of a watch during ``act``, until no more come."""
         reply = self.ask("GET", path, headers=headers)
         assert reply.stream is not None, reply
 
@@ -75,11 +75,11 @@ class Api(Service):
 
 
 async def gather(stream: AsyncIterator[bytes], meanwhile: Callable[[], None]) -> list[bytes]:
-    found: list[bytes] = []
+    pieces: list[bytes] = []
 
     async def read() -> None:
         async for piece in stream:
-            found.append(piece)  # noqa: PERF401 (what came before it was cut off counts)
+            pieces.append(piece)  # noqa: PERF401 (what came before it was cut off counts)
 
     reading = asyncio.ensure_future(read())
     await asyncio.sleep(0.05)
@@ -88,4 +88,4 @@ async def gather(stream: AsyncIterator[bytes], meanwhile: Callable[[], None]) ->
     reading.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await reading
-    return found
+    return pieces

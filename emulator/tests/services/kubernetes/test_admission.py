@@ -1,4 +1,4 @@
-"""TAPMS is asked before a tenant is kept."""
+"""The API server asks TAPMS's webhooks before it stores a tenant."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_changes_and_deletions_are_asked_for_too(api: Api, spy: Spy) -> None:
     assert api.names(TENANTS) == []
 
 
-def test_a_denial_stops_it_with_its_words(api: Api, spy: Spy) -> None:
+def test_a_denial_is_passed_on_to_the_client(api: Api, spy: Spy) -> None:
     spy.instead["tapms"] = answering(allowed=False, status={"code": 403, "reason": "xname x9 is not a node"})
     body = {"metadata": {"name": "t"}, "spec": SPEC}
-    told = api.ask("POST", TENANTS, body).json()
-    assert told["code"] == 403
-    assert told["message"] == 'admission webhook "mtenant.kb.io" denied the request: xname x9 is not a node'
+    status = api.ask("POST", TENANTS, body).json()
+    assert status["code"] == 403
+    assert status["message"] == 'admission webhook "mtenant.kb.io" denied the request: xname x9 is not a node'
     assert api.names(TENANTS) == []
     spy.instead["tapms"] = answering(allowed=False)
     assert api.ask("POST", TENANTS, body).json()["message"].endswith("denied the request without explanation")
@@ -74,8 +74,8 @@ def test_a_denied_deletion_leaves_the_tenant(api: Api, spy: Spy) -> None:
 
 def test_without_tapms_no_tenant_is_kept(api: Api, spy: Spy) -> None:
     spy.instead["tapms"] = Reply(503)
-    told = api.message("POST", TENANTS, {"metadata": {"name": "t"}, "spec": SPEC})
-    assert told.startswith(
+    message = api.message("POST", TENANTS, {"metadata": {"name": "t"}, "spec": SPEC})
+    assert message.startswith(
         '500 InternalError: Internal error occurred: failed calling webhook "mtenant.kb.io": failed to call webhook: '
         'Post "https://tapms-webhook-service.tapms-operator.svc:443/mutate-tapms-hpe-com-v1alpha3-tenant?timeout=30s": '
     )
@@ -98,7 +98,7 @@ def test_the_mutating_webhook_changes_the_tenant(api: Api, spy: Spy) -> None:
     assert spy.calls[-1][3]["request"]["object"]["spec"]["state"] == "New"
 
 
-def test_a_dry_run_says_so(api: Api, spy: Spy) -> None:
+def test_a_dry_run_is_marked_in_the_review(api: Api, spy: Spy) -> None:
     api.ask("POST", f"{TENANTS}?dryRun=All", {"metadata": {"name": "t"}, "spec": SPEC})
     assert spy.calls[-1][3]["request"]["dryRun"] is True
     assert api.names(TENANTS) == []

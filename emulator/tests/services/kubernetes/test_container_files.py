@@ -1,4 +1,4 @@
-"""Files that clients look for in the containers of CFS and IMS, by the commands with which they look."""
+"""Files that clients read in the containers of CFS and IMS, with the clients' own commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = "/inventory/hosts/01-cfs-generated.yaml"
 
 
 def run(api: Api, pod: Pod, container: str, *argv: str) -> str:
-    """What it prints; it succeeds."""
+    """The output of a command that must succeed."""
     out: list[bytes] = []
 
     async def read() -> bytes:
@@ -48,10 +48,10 @@ def waiting_image(lab: Lab) -> tuple[str, Pod]:
 
 
 def test_manta_finds_the_image_that_a_session_works_on(lab: Lab, api: Api) -> None:
-    """As csm-rs does before it opens a shell in the image (src/node/console.rs)."""
+    """The check of csm-rs before it opens a shell in the image (src/node/console.rs)."""
     image, pod = waiting_image(lab)
-    asked = f"cat {FILE} | grep cray-ims- | head -n 1"
-    line = run(api, pod, "ansible", "sh", "-c", asked).strip()
+    script = f"cat {FILE} | grep cray-ims- | head -n 1"
+    line = run(api, pod, "ansible", "sh", "-c", script).strip()
     job = line.removeprefix("ansible_host: ").removesuffix("-service.ims.svc.cluster.local")
     assert line == f"ansible_host: {job}-service.ims.svc.cluster.local"
     pods = api.get(f"/api/v1/namespaces/ims/pods?labelSelector=job-name%3D{job}-customize&limit=1")["items"]
@@ -60,10 +60,10 @@ def test_manta_finds_the_image_that_a_session_works_on(lab: Lab, api: Api) -> No
     assert run(api, target, "sshd", "ls", "/mnt/image").split() == ["image-root", "ready"]
     assert {"bin", "boot", "etc", "usr"} <= set(run(api, target, "sshd", "ls", "/mnt/image/image-root").split())
     assert 'ID="sles"' in run(api, target, "sshd", "sh", "-c", "cat /mnt/image/image-root/etc/os-release | grep ^ID=")
-    told = yaml.safe_load(run(api, pod, "ansible", "cat", FILE))
-    assert set(told) == {"Compute", "cfs_image"}
-    assert told["Compute"]["hosts"] == {image: {}}
-    assert told["cfs_image"]["hosts"][image]["ansible_port"] == 22
+    inventory = yaml.safe_load(run(api, pod, "ansible", "cat", FILE))
+    assert set(inventory) == {"Compute", "cfs_image"}
+    assert inventory["Compute"]["hosts"] == {image: {}}
+    assert inventory["cfs_image"]["hosts"][image]["ansible_port"] == 22
     jobs = yaml.safe_load(run(api, pod, "teardown", "cat", "/inventory/image_to_job.yaml"))
     assert [(one["image_id"], f"cray-ims-{one['job_id']}") for one in jobs.values()] == [(image, job)]
 
@@ -73,8 +73,8 @@ def test_the_inventory_of_a_dynamic_session_and_of_a_list(lab: Lab, api: Api) ->
     for name, more in (("dynamic", {}), ("spec", {"target": spec()})):
         lab.start(name, "c", **({"ansible_limit": NODE} if name == "dynamic" else {}), **more)
         lab.until_layer(name)
-        told = yaml.safe_load(run(api, lab.pods(name)[0], "ansible", "cat", FILE))
-        groups = told["all"]["children"] if name == "dynamic" else told
+        inventory = yaml.safe_load(run(api, lab.pods(name)[0], "ansible", "cat", FILE))
+        groups = inventory["all"]["children"] if name == "dynamic" else inventory
         assert groups["Compute"]["hosts"] == {NODE: {}}
         assert run(api, lab.pods(name)[0], "ansible", "sh", "-c", "ls /inventory; cat /inventory/complete") == (
             "complete\nhosts\n0"
@@ -92,7 +92,7 @@ def failing(api: Api, pod: Pod, container: str, *argv: str) -> str:
     return str(problem.value)
 
 
-def test_a_shell_in_an_image_says_that_it_is_done(lab: Lab, api: Api) -> None:
+def test_a_shell_in_an_image_can_end_the_session(lab: Lab, api: Api) -> None:
     image = lab.ims.get("/images")[0]["id"]
     key = lab.ims.ask("POST", "/public-keys", {"name": "k", "public_key": "ssh-rsa x"}, JSON_BODY).json()["id"]
     body = {"job_type": "customize", "image_root_archive_name": "mine", "artifact_id": image, "public_key_id": key}

@@ -1,4 +1,4 @@
-"""CronJobs: schedules in virtual time, suspended and resumed as docs-csm has it."""
+"""CronJobs: schedules in virtual time, suspended and resumed as in docs-csm."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def row(api: Api, name: str) -> dict[str, Any]:
 
 
 def test_the_well_known_ones_are_there(api: Api) -> None:
-    listed = api.get("/apis/batch/v1/cronjobs")["items"]
-    schedules = {(one["metadata"]["namespace"], one["metadata"]["name"]): one["spec"]["schedule"] for one in listed}
+    cron_jobs = api.get("/apis/batch/v1/cronjobs")["items"]
+    schedules = {(one["metadata"]["namespace"], one["metadata"]["name"]): one["spec"]["schedule"] for one in cron_jobs}
     assert schedules["services", "hms-discovery"] == "*/3 * * * *"
     assert schedules["kube-system", "kube-etcdbackup"] == "*/10 * * * *"
     assert ("services", "cray-dns-unbound-manager") in schedules
     assert ("services", "sonar-sync") in schedules
     assert ("services", "logical-backup-gitea-vcs-postgres") in schedules
-    found = next(one for one in api.get("/apis/batch/v1")["resources"] if one["name"] == "cronjobs")
-    assert (found["kind"], found["shortNames"], found["categories"]) == ("CronJob", ["cj"], ["all"])
+    resource = next(one for one in api.get("/apis/batch/v1")["resources"] if one["name"] == "cronjobs")
+    assert (resource["kind"], resource["shortNames"], resource["categories"]) == ("CronJob", ["cj"], ["all"])
 
 
 def test_columns_as_kubectl_prints_them(api: Api) -> None:
     api.step(400)
-    shown = row(api, "hms-discovery")
-    assert list(shown)[:7] == ["Name", "Schedule", "Timezone", "Suspend", "Active", "Last Schedule", "Age"]
-    assert (shown["Schedule"], shown["Timezone"], shown["Suspend"]) == ("*/3 * * * *", "<none>", "False")
-    assert shown["Last Schedule"] in ("40s", "100s")
+    cells = row(api, "hms-discovery")
+    assert list(cells)[:7] == ["Name", "Schedule", "Timezone", "Suspend", "Active", "Last Schedule", "Age"]
+    assert (cells["Schedule"], cells["Timezone"], cells["Suspend"]) == ("*/3 * * * *", "<none>", "False")
+    assert cells["Last Schedule"] in ("40s", "100s")
 
 
 def test_a_run_is_a_job_with_a_pod_that_ends(api: Api) -> None:
@@ -66,9 +66,9 @@ def test_a_run_is_a_job_with_a_pod_that_ends(api: Api) -> None:
     )
     assert len(pods["items"]) == 1
     api.step(40)
-    done = api.get(f"{JOBS}/hms-discovery-{minute}")
-    assert done["status"]["conditions"][0]["type"] == "Complete"
-    assert done["status"]["succeeded"] == 1
+    finished_job = api.get(f"{JOBS}/hms-discovery-{minute}")
+    assert finished_job["status"]["conditions"][0]["type"] == "Complete"
+    assert finished_job["status"]["succeeded"] == 1
     name = pods["items"][0]["metadata"]["name"]
     assert "hms-discovery done" in api.ask("GET", f"/api/v1/namespaces/services/pods/{name}/log").body.decode()
     assert row(api, "hms-discovery")["Active"] == 0
@@ -79,26 +79,26 @@ def test_suspended_it_does_not_run_and_resumed_it_does(api: Api) -> None:
     suspend(api, True)
     assert row(api, "hms-discovery")["Suspend"] == "True"
     api.step(60)
-    before = [job["metadata"]["name"] for job in runs(api)]
+    names_before = [job["metadata"]["name"] for job in runs(api)]
     api.step(3600)
-    assert [job["metadata"]["name"] for job in runs(api)] == before
+    assert [job["metadata"]["name"] for job in runs(api)] == names_before
     suspend(api, False)
     minute = int(api.site.clock.now() // 180) * 3
-    (missed,) = [job for job in runs(api) if job["metadata"]["name"] not in before]
-    assert missed["metadata"]["name"] == f"hms-discovery-{minute}", "the last that was missed runs at once"
-    created = datetime.fromisoformat(missed["metadata"]["creationTimestamp"]).timestamp()
+    (next_run,) = [job for job in runs(api) if job["metadata"]["name"] not in names_before]
+    assert next_run["metadata"]["name"] == f"hms-discovery-{minute}", "the last that was missed runs at once"
+    created = datetime.fromisoformat(next_run["metadata"]["creationTimestamp"]).timestamp()
     assert created == pytest.approx(api.site.clock.now(), abs=1)
     api.step(200)
-    assert len({name["metadata"]["name"] for name in runs(api)} - set(before)) == 2
+    assert len({name["metadata"]["name"] for name in runs(api)} - set(names_before)) == 2
 
 
 def test_what_was_missed_before_its_deadline_is_not_made_up_for(api: Api) -> None:
     assert api.patch(DISCOVERY, {"spec": {"startingDeadlineSeconds": 10}}, STRATEGIC).status == 200
     suspend(api, True)
     api.step(3600 - api.site.clock.now() % 180 + 20)
-    before = len(runs(api))
+    count_before = len(runs(api))
     suspend(api, False)
-    assert len(runs(api)) == before
+    assert len(runs(api)) == count_before
 
 
 def test_the_history_is_bounded_and_a_month_costs_nothing(api: Api) -> None:
@@ -132,15 +132,15 @@ def test_a_client_s_own_and_its_end(api: Api) -> None:
 )
 def test_a_run_while_another_goes_on(api: Api, policy: str, stays: bool, begins: bool) -> None:
     spec = {"schedule": "* * * * *", "concurrencyPolicy": policy, "jobTemplate": TEMPLATE}
-    made = api.create(USER_CRON_JOBS, "mine", spec=spec)
+    cron_job = api.create(USER_CRON_JOBS, "mine", spec=spec)
     api.step(119 - api.site.clock.now() % 60)
     jobs = "/apis/batch/v1/namespaces/user/jobs"
-    before = set(api.names(jobs))
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "mine", "uid": made["metadata"]["uid"]}
+    jobs_before = set(api.names(jobs))
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "mine", "uid": cron_job["metadata"]["uid"]}
     api.create(jobs, "by-hand", metadata={"ownerReferences": [owner]}, spec=TEMPLATE["spec"])
     api.step(1.5)
-    after = set(api.names(jobs)) - before
-    assert ("by-hand" in after, bool(after - {"by-hand"})) == (stays, begins)
+    new_jobs = set(api.names(jobs)) - jobs_before
+    assert ("by-hand" in new_jobs, bool(new_jobs - {"by-hand"})) == (stays, begins)
 
 
 @pytest.mark.parametrize("schedule", ["", "x", "* * * *", "61 * * * *", "*/0 * * * *", "5-2 * * * *", "* * * * fri-x"])
@@ -153,15 +153,15 @@ def test_a_schedule_that_is_none_is_refused(api: Api, schedule: str) -> None:
 def test_runs_survive_a_restart(api: Api) -> None:
     api.step(180 - api.site.clock.now() % 180 + 1)
     names = [job["metadata"]["name"] for job in runs(api)]
-    again = Api(reopen(api.site))
-    with again.runner:
-        assert [job["metadata"]["name"] for job in runs(again)] == names
-        again.step(60)
-        assert all(job["status"].get("succeeded") for job in runs(again))
-    again.site.state_file.close()
+    reopened_api = Api(reopen(api.site))
+    with reopened_api.runner:
+        assert [job["metadata"]["name"] for job in runs(reopened_api)] == names
+        reopened_api.step(60)
+        assert all(job["status"].get("succeeded") for job in runs(reopened_api))
+    reopened_api.site.state_file.close()
 
 
-def test_a_watch_hears_of_the_next_run(api: Api) -> None:
+def test_a_watch_shows_the_next_run(api: Api) -> None:
     version = api.get(JOBS)["metadata"]["resourceVersion"]
     events = api.events(f"{JOBS}?watch=true&resourceVersion={version}", lambda: api.step(200))
     assert any(
@@ -170,13 +170,13 @@ def test_a_watch_hears_of_the_next_run(api: Api) -> None:
 
 
 def test_a_job_that_a_client_makes_from_one(api: Api) -> None:
-    """What ``kubectl create job NAME --from=cronjob/hms-discovery`` sends."""
-    found = api.get(DISCOVERY)
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "hms-discovery", "uid": found["metadata"]["uid"]}
+    """The object that ``kubectl create job NAME --from=cronjob/hms-discovery`` sends."""
+    cron_job = api.get(DISCOVERY)
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "hms-discovery", "uid": cron_job["metadata"]["uid"]}
     meta = {"annotations": {"cronjob.kubernetes.io/instantiate": "manual"}, "ownerReferences": [owner]}
-    made = api.create(JOBS, "by-hand", metadata=meta, spec=found["spec"]["jobTemplate"]["spec"])
-    assert made["metadata"]["annotations"] == meta["annotations"]
-    assert made["status"]["active"] == 1
+    job = api.create(JOBS, "by-hand", metadata=meta, spec=cron_job["spec"]["jobTemplate"]["spec"])
+    assert job["metadata"]["annotations"] == meta["annotations"]
+    assert job["status"]["active"] == 1
     api.step(60)
     assert api.get(f"{JOBS}/by-hand")["status"]["succeeded"] == 1
     assert api.ask("PATCH", f"{JOBS}/by-hand", {"metadata": {"labels": {"a": "b"}}}, STRATEGIC).status == 200
@@ -197,11 +197,11 @@ def test_a_job_that_a_client_makes_from_one(api: Api) -> None:
     ],
 )
 def test_schedules(text: str, moments: list[str]) -> None:
-    """The last ones before Wednesday, 3 June 2026, 00:05, and not before Monday."""
+    """The last runs before Wednesday, 3 June 2026, 00:05, and not before Monday."""
     until = datetime(2026, 6, 3, 0, 5, tzinfo=UTC).timestamp()
-    after = datetime(2026, 5, 31, 23, 59, tzinfo=UTC).timestamp()
-    found = read_schedule(text).latest(after, until, 3 if "20" in text else 2)
-    assert [datetime.fromtimestamp(one, UTC).strftime("%d %H:%M") for one in found] == moments
+    begin = datetime(2026, 5, 31, 23, 59, tzinfo=UTC).timestamp()
+    latest_moments = read_schedule(text).latest(begin, until, 3 if "20" in text else 2)
+    assert [datetime.fromtimestamp(one, UTC).strftime("%d %H:%M") for one in latest_moments] == moments
 
 
 def test_words_that_are_no_numbers() -> None:

@@ -41,26 +41,26 @@ def widget_definition(**version: Any) -> Any:
 
 
 def test_unknown_fields_go_and_defaults_come(api: Api, spy: Spy) -> None:
-    made = api.create(TENANTS, "t", spec={**SPEC, "tenantkms": {"enablekms": True}, "nonsense": 1})
-    assert "nonsense" not in made["spec"]
-    assert made["spec"]["tenantkms"] == {"enablekms": True, "keyname": "key1", "keytype": "rsa-3072"}
-    assert made["spec"]["tenanthooks"] == []
+    tenant = api.create(TENANTS, "t", spec={**SPEC, "tenantkms": {"enablekms": True}, "nonsense": 1})
+    assert "nonsense" not in tenant["spec"]
+    assert tenant["spec"]["tenantkms"] == {"enablekms": True, "keyname": "key1", "keytype": "rsa-3072"}
+    assert tenant["spec"]["tenanthooks"] == []
 
 
-def test_what_is_wrong_is_told_by_field(api: Api, spy: Spy) -> None:
+def test_errors_name_the_field(api: Api, spy: Spy) -> None:
     body = {"metadata": {"name": "t"}, "spec": {"tenantname": 5, "childnamespaces": [], "tenantresources": [{}]}}
-    told = api.ask("POST", TENANTS, body).json()
-    assert (told["code"], told["reason"], told["details"]["kind"]) == (422, "Invalid", "Tenant")
-    assert 'Tenant.tapms.hpe.com "t" is invalid: [' in told["message"]
+    status = api.ask("POST", TENANTS, body).json()
+    assert (status["code"], status["reason"], status["details"]["kind"]) == (422, "Invalid", "Tenant")
+    assert 'Tenant.tapms.hpe.com "t" is invalid: [' in status["message"]
     wrong = 'spec.tenantname: Invalid value: "integer": spec.tenantname in body must be of type string: "integer"'
-    assert wrong in told["message"]
-    assert "spec.tenantresources[0].type: Required value" in told["message"]
-    fields = {cause["field"] for cause in told["details"]["causes"]}
+    assert wrong in status["message"]
+    assert "spec.tenantresources[0].type: Required value" in status["message"]
+    fields = {cause["field"] for cause in status["details"]["causes"]}
     assert {"spec.tenantname", "spec.tenantresources[0].xnames"} <= fields
     assert spy.calls == []
 
 
-def test_a_strict_client_hears_of_unknown_fields(api: Api) -> None:
+def test_a_strict_client_gets_errors_for_unknown_fields(api: Api) -> None:
     body = {"metadata": {"name": "h"}, "spec": {"ulr": "x"}}
     assert api.message("POST", f"{HOOKS}?fieldValidation=Strict", body) == (
         '400 BadRequest: GlobalTenantHook in version "v1alpha3" cannot be handled as a GlobalTenantHook: '
@@ -85,16 +85,16 @@ def test_forcepoweroff_is_of_v1alpha2_alone(api: Api, spy: Spy) -> None:
     resource = {**SPEC["tenantresources"][0], "forcepoweroff": True}
     api.create(TENANTS.replace("v1alpha3", "v1alpha2"), "t", spec={**SPEC, "tenantresources": [resource]})
     assert "forcepoweroff" not in api.get(f"{TENANTS}/t")["spec"]["tenantresources"][0]
-    asked = spy.calls[-1][3]["request"]["object"]
-    assert asked["apiVersion"] == "tapms.hpe.com/v1alpha3"
+    reviewed_object = spy.calls[-1][3]["request"]["object"]
+    assert reviewed_object["apiVersion"] == "tapms.hpe.com/v1alpha3"
 
 
 def test_the_status_is_changed_by_its_subresource_alone(api: Api, spy: Spy) -> None:
     api.create(TENANTS, "t", spec=SPEC, status={"uuid": "no"})
     assert "status" not in api.get(f"{TENANTS}/t")
-    told = api.patch(f"{TENANTS}/t/status", {"status": {"uuid": "yes"}, "spec": {"state": "no"}}).json()
-    assert (told["status"], "state" in told["spec"]) == ({"uuid": "yes"}, False)
-    assert told["metadata"]["generation"] == 1
+    tenant = api.patch(f"{TENANTS}/t/status", {"status": {"uuid": "yes"}, "spec": {"state": "no"}}).json()
+    assert (tenant["status"], "state" in tenant["spec"]) == ({"uuid": "yes"}, False)
+    assert tenant["metadata"]["generation"] == 1
     changed = api.patch(f"{TENANTS}/t", {"status": {"uuid": "no"}, "spec": {"state": "New"}}).json()
     assert (changed["status"], changed["spec"]["state"]) == ({"uuid": "yes"}, "New")
     assert changed["metadata"]["generation"] == 2
@@ -114,8 +114,8 @@ def test_a_client_defines_a_resource_of_its_own(api: Api) -> None:
         {"name": "Since", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     ]
     api.create(CRDS, "widgets.x.example.com", **widget_definition(additionalPrinterColumns=columns))
-    made = api.get(f"{CRDS}/widgets.x.example.com")
-    assert [each["type"] for each in made["status"]["conditions"]] == ["NamesAccepted", "Established"]
+    definition = api.get(f"{CRDS}/widgets.x.example.com")
+    assert [condition["type"] for condition in definition["status"]["conditions"]] == ["NamesAccepted", "Established"]
     assert api.get("/apis/x.example.com/v1")["resources"][0]["name"] == "widgets"
     api.create(WIDGETS, "w", spec={"size": 3})
     api.step(90)

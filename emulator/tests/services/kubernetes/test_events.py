@@ -1,4 +1,4 @@
-"""What the cluster says of the lives of its pods and Jobs."""
+"""The cluster's events about its pods and Jobs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def start_job(api: Api) -> None:
     api.site.context.cluster.start_pod(*AT, containers, owner=("Job", "cfs-1"))
 
 
-def told(api: Api, query: str = "") -> list[tuple[str, str]]:
-    """Reasons and messages; those of one object stand in the order in which they came."""
-    found = api.get(f"{EVENTS}?{query}")["items"]
-    return [(each["reason"], each["message"]) for each in found]
+def event_texts(api: Api, query: str = "") -> list[tuple[str, str]]:
+    """Reasons and messages; the events of one object are in the order of their time."""
+    events = api.get(f"{EVENTS}?{query}")["items"]
+    return [(event["reason"], event["message"]) for event in events]
 
 
 def write(api: Api, name: str) -> None:
@@ -40,11 +40,11 @@ def test_the_life_of_a_job(api: Api) -> None:
     for name in ("git-clone", "ansible"):
         cluster.begin(*AT, name)
         cluster.end(*AT, name, 0)
-    assert told(api, "fieldSelector=involvedObject.kind%3DJob") == [
+    assert event_texts(api, "fieldSelector=involvedObject.kind%3DJob") == [
         ("SuccessfulCreate", "Created pod: cfs-1-abcde"),
         ("Completed", "Job completed"),
     ]
-    assert told(api, "fieldSelector=involvedObject.kind%3DPod") == [
+    assert event_texts(api, "fieldSelector=involvedObject.kind%3DPod") == [
         ("Scheduled", "Successfully assigned services/cfs-1-abcde to ncn-m001"),
         ("Pulled", 'Container image "clone:1" already present on machine'),
         ("Created", "Created container: git-clone"),
@@ -54,7 +54,7 @@ def test_the_life_of_a_job(api: Api) -> None:
         ("Started", "Started container ansible"),
     ]
     cluster.delete_job("services", "cfs-1")
-    assert len(told(api)) == 9
+    assert len(event_texts(api)) == 9
 
 
 def test_events_are_found_by_what_they_are_about(api: Api) -> None:
@@ -62,7 +62,7 @@ def test_events_are_found_by_what_they_are_about(api: Api) -> None:
     api.site.context.cluster.begin(*AT, "git-clone")
     uid = api.get(f"{PODS}/{AT[1]}")["metadata"]["uid"]
     about = f"involvedObject.name%3D{AT[1]},involvedObject.namespace%3Dservices,involvedObject.uid%3D{uid}"
-    reasons = [reason for reason, _ in told(api, f"fieldSelector={about}")]
+    reasons = [reason for reason, _ in event_texts(api, f"fieldSelector={about}")]
     assert reasons == ["Scheduled", "Pulled", "Created", "Started"]
     (started,) = api.get(f"{EVENTS}?fieldSelector=reason%3DStarted")["items"]
     assert started["involvedObject"]["fieldPath"] == "spec.initContainers{git-clone}"
@@ -84,7 +84,7 @@ def test_a_job_that_fails(api: Api, way: str) -> None:
     if way == "ansible":
         cluster.begin(*AT, "ansible")
         cluster.end(*AT, "ansible", 2)
-    assert told(api, "fieldSelector=type%3DWarning") == [
+    assert event_texts(api, "fieldSelector=type%3DWarning") == [
         ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
     ]
 
@@ -93,15 +93,15 @@ def test_a_pod_that_is_deleted_and_the_one_after_it(api: Api) -> None:
     (name,) = api.names(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dcray-ims")
     api.ask("DELETE", f"{PODS}/{name}")
     api.ask("DELETE", f"{PODS}/{name}")
-    assert told(api) == [("Killing", "Stopping container cray-ims")]
+    assert event_texts(api) == [("Killing", "Stopping container cray-ims")]
     api.step(20)
-    (after,) = api.names(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dcray-ims")
-    reasons = [reason for reason, _ in told(api, f"fieldSelector=involvedObject.name%3D{after}")]
+    (new_pod,) = api.names(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dcray-ims")
+    reasons = [reason for reason, _ in event_texts(api, f"fieldSelector=involvedObject.name%3D{new_pod}")]
     assert reasons == ["Scheduled", "Pulled", "Created", "Started"]
 
 
 def written(api: Api) -> list[str]:
-    """Without those that CronJobs leave by the hour."""
+    """The events without those of CronJobs, which run every few minutes."""
     return [name for name in api.names(EVENTS) if "." not in name]
 
 

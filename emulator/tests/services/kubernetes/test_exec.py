@@ -26,7 +26,7 @@ STREAMS = ("error", "stdin", "stdout", "stderr")
 
 
 class Wire:
-    """A tunnel with a test at its other end."""
+    """The server's end of a tunnel whose client is a test."""
 
     def __init__(self) -> None:
         self.come: asyncio.Queue[bytes] = asyncio.Queue()
@@ -39,7 +39,7 @@ class Wire:
         self.said += data
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing: the test has no connection to close."""
 
 
 def path(api: Api, *argv: str, **options: bool) -> str:
@@ -49,7 +49,7 @@ def path(api: Api, *argv: str, **options: bool) -> str:
 
 
 def talk(api: Api, reply: Reply, client: Callable[[Wire], Coroutine[Any, Any, None]]) -> bytes:
-    """What the server said in all."""
+    """All bytes that the server wrote."""
 
     async def run() -> bytes:
         wire = Wire()
@@ -63,16 +63,16 @@ def talk(api: Api, reply: Reply, client: Callable[[Wire], Coroutine[Any, Any, No
     return api.runner.run(run())
 
 
-def spoken(data: bytes) -> dict[int, bytes]:
-    """Data of SPDY's streams."""
-    found: dict[int, bytes] = {}
+def server_data(data: bytes) -> dict[int, bytes]:
+    """The data of SPDY's streams, by number."""
+    streams: dict[int, bytes] = {}
     while data:
         first, second = struct.unpack_from(">II", data)
         length = second & 0xFFFFFF
         if not first & 0x80000000:
-            found[first] = found.get(first, b"") + data[8 : 8 + length]
+            streams[first] = streams.get(first, b"") + data[8 : 8 + length]
         data = data[8 + length :]
-    return found
+    return streams
 
 
 def over_spdy(api: Api, where: str, typed: bytes = b"", streams: tuple[str, ...] = STREAMS) -> dict[str, bytes]:
@@ -89,12 +89,12 @@ def over_spdy(api: Api, where: str, typed: bytes = b"", streams: tuple[str, ...]
             number = 2 * streams.index("stdin") + 1
             wire.come.put_nowait(struct.pack(">II", number, 1 << 24 | len(typed)) + typed)
 
-    found = spoken(talk(api, reply, client))
-    return {name: found.get(2 * number + 1, b"") for number, name in enumerate(streams)}
+    streams_read = server_data(talk(api, reply, client))
+    return {name: streams_read.get(2 * number + 1, b"") for number, name in enumerate(streams)}
 
 
 def over_websocket(api: Api, where: str, protocol: str, *messages: str | bytes) -> list[bytes]:
-    """The messages of the server, the first byte naming the channel."""
+    """The messages of the server; the first byte is the channel."""
     client = ClientProtocol(parse_uri("ws://localhost/"), subprotocols=[protocol])  # type: ignore[list-item]
     request = client.connect()
     headers = {name.lower(): value for name, value in request.headers.raw_items()}
@@ -124,26 +124,26 @@ def over_websocket(api: Api, where: str, protocol: str, *messages: str | bytes) 
 
 
 def test_a_command_over_spdy(api: Api) -> None:
-    found = over_spdy(api, path(api, "sh", "-c", "echo hi; nonsense", stdin=True, stdout=True, stderr=True))
-    assert found["stdout"] == b"hi\n"
-    assert found["stderr"] == b"sh: nonsense: command not found\n"
-    status = json.loads(found["error"])
+    output = over_spdy(api, path(api, "sh", "-c", "echo hi; nonsense", stdin=True, stdout=True, stderr=True))
+    assert output["stdout"] == b"hi\n"
+    assert output["stderr"] == b"sh: nonsense: command not found\n"
+    status = json.loads(output["error"])
     assert (status["status"], status["reason"]) == ("Failure", "NonZeroExitCode")
     assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "127"}]
 
 
 def test_pipes_and_files_in_a_container(api: Api) -> None:
     script = "echo a | grep a && echo $HOSTNAME > /tmp/x; cat /tmp/x | head -c 8; ls / | wc -l"
-    found = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
-    assert found["stdout"] == b"a\ncray-ims15\n"
-    again = over_spdy(api, path(api, "sh", "-c", "cat /tmp/x", stdin=True, stdout=True, stderr=True))
-    assert again["stdout"].startswith(b"cray-ims-"), "what one shell wrote, another reads"
+    output = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
+    assert output["stdout"] == b"a\ncray-ims15\n"
+    second_output = over_spdy(api, path(api, "sh", "-c", "cat /tmp/x", stdin=True, stdout=True, stderr=True))
+    assert second_output["stdout"].startswith(b"cray-ims-"), "what one shell wrote, another reads"
 
 
 def test_a_script_and_what_it_reads_come_over_the_same_stream(api: Api) -> None:
     typed = b"for n in 1 2\ndo echo $n\ndone\ncat\n<rest>\n"
-    found = over_spdy(api, path(api, "sh", stdin=True, stdout=True, stderr=True), typed)
-    assert (found["stdout"], found["stderr"]) == (b"1\n2\n<rest>\n", b"")
+    output = over_spdy(api, path(api, "sh", stdin=True, stdout=True, stderr=True), typed)
+    assert (output["stdout"], output["stderr"]) == (b"1\n2\n<rest>\n", b"")
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_a_script_and_what_it_reads_come_over_the_same_stream(api: Api) -> None:
 )
 def test_a_shell_takes_options(api: Api, argv: tuple[str, ...], out: bytes, err: bytes, code: str) -> None:
     typed = b"echo $1 $#\nset -u; false\n"
-    found = over_spdy(api, path(api, *argv, stdin=True, stdout=True, stderr=True), typed)
-    assert (found["stdout"], found["stderr"]) == (out, err)
-    assert json.loads(found["error"])["details"]["causes"][0]["message"] == code
+    output = over_spdy(api, path(api, *argv, stdin=True, stdout=True, stderr=True), typed)
+    assert (output["stdout"], output["stderr"]) == (out, err)
+    assert json.loads(output["error"])["details"]["causes"][0]["message"] == code
 
 
 @pytest.mark.parametrize(
@@ -176,77 +176,79 @@ def test_a_shell_takes_options(api: Api, argv: tuple[str, ...], out: bytes, err:
     ],
 )
 def test_words_behind_a_small_command_count(api: Api, script: str, out: str, code: int) -> None:
-    found = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
-    assert re.fullmatch(out, found["stdout"].decode())
-    assert bool(found["stderr"]) == bool(code)
+    output = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
+    assert re.fullmatch(out, output["stdout"].decode())
+    assert bool(output["stderr"]) == bool(code)
 
 
 def test_a_pod_has_a_hosts_file_and_users(api: Api) -> None:
     script = "tail -n 1 /etc/hosts; cut -d: -f1 /etc/passwd | head -n 2"
-    found = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
+    output = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
     pod = api.get(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dcray-ims")["items"][0]
     line = f"{pod['status']['podIP']}\t{pod['metadata']['name']}"
-    assert found["stdout"].decode() == f"{line}\nroot\nnobody\n"
+    assert output["stdout"].decode() == f"{line}\nroot\nnobody\n"
 
 
 def test_a_terminal_survives_an_unset_variable(api: Api) -> None:
     where = path(api, "sh", stdin=True, stdout=True, tty=True)
     keys = [b"\x00set -u\r", b"\x00echo $x; echo no\r", b"\x00exec false\r"]
-    said = b"".join(each[1:] for each in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
-    assert said == b"/ # set -u\r\n/ # echo $x; echo no\r\nsh: x: parameter not set\r\n/ # exec false\r\n"
+    output = b"".join(message[1:] for message in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
+    assert output == b"/ # set -u\r\n/ # echo $x; echo no\r\nsh: x: parameter not set\r\n/ # exec false\r\n"
 
 
 def test_a_line_that_never_ends_is_ended(api: Api) -> None:
-    found = over_spdy(api, path(api, "sh", "-c", "while true; do :; done", stdin=True, stdout=True, stderr=True))
-    assert found["stderr"] == b"sh: killed: the line does more work than this shell allows\n"
-    assert json.loads(found["error"])["details"]["causes"][0]["message"] == "137"
+    output = over_spdy(api, path(api, "sh", "-c", "while true; do :; done", stdin=True, stdout=True, stderr=True))
+    assert output["stderr"] == b"sh: killed: the line does more work than this shell allows\n"
+    assert json.loads(output["error"])["details"]["causes"][0]["message"] == "137"
 
 
 def test_bytes_that_are_no_text_pass(api: Api) -> None:
-    found = over_spdy(api, path(api, "cat", stdin=True, stdout=True, stderr=True), bytes(range(256)))
-    assert found["stdout"] == bytes(range(256))
+    output = over_spdy(api, path(api, "cat", stdin=True, stdout=True, stderr=True), bytes(range(256)))
+    assert output["stdout"] == bytes(range(256))
 
 
 def test_what_is_typed_over_spdy(api: Api) -> None:
-    found = over_spdy(api, path(api, "cat", stdin=True, stdout=True, stderr=True), b"x" * 70_000)
-    assert found["stdout"] == b"x" * 70_000
-    assert json.loads(found["error"]) == {"metadata": {}, "status": "Success"}
+    output = over_spdy(api, path(api, "cat", stdin=True, stdout=True, stderr=True), b"x" * 70_000)
+    assert output["stdout"] == b"x" * 70_000
+    assert json.loads(output["error"]) == {"metadata": {}, "status": "Success"}
 
 
 def test_without_stdin_a_program_reads_nothing(api: Api) -> None:
-    found = over_spdy(api, path(api, "cat", stdout=True, stderr=True), streams=("error", "stdout", "stderr"))
-    assert found["stdout"] == b""
+    output = over_spdy(api, path(api, "cat", stdout=True, stderr=True), streams=("error", "stdout", "stderr"))
+    assert output["stdout"] == b""
 
 
 @pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "v5.channel.k8s.io"])
 def test_a_command_over_a_websocket(api: Api, protocol: str) -> None:
-    first, *rest = over_websocket(api, path(api, "sh", "-c", "echo hi; exit 3", stdout=True, stderr=True), protocol)
+    first, *later_messages = over_websocket(
+        api, path(api, "sh", "-c", "echo hi; exit 3", stdout=True, stderr=True), protocol
+    )
     assert first == b"\x01"
-    assert rest[0] == b"\x01hi\n"
-    assert rest[-1][0] == 3
-    assert json.loads(rest[-1][1:])["details"]["causes"][0]["message"] == "3"
+    assert later_messages[0] == b"\x01hi\n"
+    assert later_messages[-1][0] == 3
+    assert json.loads(later_messages[-1][1:])["details"]["causes"][0]["message"] == "3"
 
 
 def test_older_protocols_tell_failures_as_text(api: Api) -> None:
     where = path(api, "sh", "-c", "exit 3", stdout=True)
     for protocol in ("channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io"):
-        said = over_websocket(api, where, protocol)
-        assert said[-1] == b"\x03command terminated with non-zero exit code: exit status 3"
+        messages = over_websocket(api, where, protocol)
+        assert messages[-1] == b"\x03command terminated with non-zero exit code: exit status 3"
 
 
 def test_a_channel_is_closed_in_v5(api: Api) -> None:
     where = path(api, "cat", stdin=True, stdout=True)
-    said = over_websocket(api, where, "v5.channel.k8s.io", b"\x00abc", b"\xff\x00")
-    assert said[1] == b"\x01abc"
-    assert json.loads(said[-1][1:])["status"] == "Success"
+    messages = over_websocket(api, where, "v5.channel.k8s.io", b"\x00abc", b"\xff\x00")
+    assert messages[1] == b"\x01abc"
+    assert json.loads(messages[-1][1:])["status"] == "Success"
 
 
 def test_base64_for_clients_that_know_text_only(api: Api) -> None:
     where = path(api, "sh", stdin=True, stdout=True)
     typed = "0" + base64.b64encode(b"echo hi\nexit\n").decode()
-    said = over_websocket(api, where, "v4.base64.channel.k8s.io", "9%", typed)
-    assert said[1] == b"1" + base64.b64encode(b"hi\n")
-    assert json.loads(base64.b64decode(said[-1][1:]))["status"] == "Success"
+    messages = over_websocket(api, where, "v4.base64.channel.k8s.io", "9%", typed)
+    assert messages[1] == b"1" + base64.b64encode(b"hi\n")
+    assert json.loads(base64.b64decode(messages[-1][1:]))["status"] == "Success"
 
 
 def test_a_terminal_echoes_and_has_a_size(api: Api) -> None:
@@ -262,23 +264,23 @@ def test_a_terminal_echoes_and_has_a_size(api: Api) -> None:
     api.site.context.cluster.programs["shell"] = program
     where = path(api, "x", stdin=True, stdout=True, tty=True)
     resize = b"\x04" + json.dumps({"Width": 132, "Height": 50}).encode()
-    said = over_websocket(api, where, "v4.channel.k8s.io", b"\x04{", b"\x04[]", resize, b"\x00q")
+    messages = over_websocket(api, where, "v4.channel.k8s.io", b"\x04{", b"\x04[]", resize, b"\x00q")
     assert sizes == [(132, 50)]
-    assert said[1] == b"\x01on the terminal"
+    assert messages[1] == b"\x01on the terminal"
 
 
 def test_the_small_shell_on_a_terminal(api: Api) -> None:
     where = path(api, "sh", stdin=True, stdout=True, tty=True)
     keys = [b"\x00echo hx\x7fi\r", b"\x00nonsense\r", b"\x00exit 4\r"]
-    said = b"".join(each[1:] for each in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
-    assert said == (b"/ # echo hx\b \bi\r\nhi\r\n/ # nonsense\r\nsh: nonsense: command not found\r\n/ # exit 4\r\n")
+    output = b"".join(message[1:] for message in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
+    assert output == (b"/ # echo hx\b \bi\r\nhi\r\n/ # nonsense\r\nsh: nonsense: command not found\r\n/ # exit 4\r\n")
 
 
 def test_a_command_on_a_terminal_reads_until_control_d(api: Api) -> None:
     where = path(api, "sh", stdin=True, stdout=True, tty=True)
     keys = [b"\x00cat\r", b"\x00one\r", b"\x00\x04", b"\x00echo 'a\r", b"\x00b'\r", b"\x00exit\r"]
-    said = b"".join(each[1:] for each in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
-    assert said == b"/ # cat\r\none\r\none\r\n/ # echo 'a\r\n> b'\r\na\r\nb\r\n/ # exit\r\n"
+    output = b"".join(message[1:] for message in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
+    assert output == b"/ # cat\r\none\r\none\r\n/ # echo 'a\r\n> b'\r\na\r\nb\r\n/ # exit\r\n"
 
 
 def test_a_program_is_stopped_when_its_client_goes(api: Api) -> None:
@@ -306,7 +308,7 @@ def test_a_program_is_stopped_when_its_client_goes(api: Api) -> None:
     assert ended == [["x"]]
 
 
-def test_a_client_that_speaks_nonsense_is_left(api: Api) -> None:
+def test_a_client_that_sends_nonsense_is_disconnected(api: Api) -> None:
     reply = api.ask("POST", path(api, "x", stdout=True), headers=SPDY)
 
     async def client(wire: Wire) -> None:
@@ -315,7 +317,7 @@ def test_a_client_that_speaks_nonsense_is_left(api: Api) -> None:
     assert talk(api, reply, client) == b""
 
 
-def test_attach_shows_what_is_said_from_now_on(api: Api) -> None:
+def test_attach_shows_new_output_only(api: Api) -> None:
     context = api.site.context
     where = path(api, stdout=True).replace("/exec?", "/attach?")
     pod = where.split("/")[-2]
@@ -332,7 +334,7 @@ def test_attach_shows_what_is_said_from_now_on(api: Api) -> None:
         await asyncio.sleep(0.4)
         context.cluster.end("services", pod, "cray-ims", 0)
 
-    assert spoken(talk(api, reply, client))[3] == b"after\n"
+    assert server_data(talk(api, reply, client))[3] == b"after\n"
 
 
 def test_refusals(api: Api) -> None:

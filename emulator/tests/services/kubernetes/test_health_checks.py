@@ -1,5 +1,6 @@
-"""The questions of HPE's cmsdev about the cluster: what it asks of pods, claims, CronJobs and ConfigMaps is answered so
-that it passes. Names and counts are those of cms-tools (cmsdev/internal/test).
+"""The checks of HPE's cmsdev: pods, claims, CronJobs and ConfigMaps are such that they pass.
+
+Names and counts are those of cms-tools (cmsdev/internal/test).
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ SERVICES = "/api/v1/namespaces/services"
 
 
 def pods(api: Api, expression: str) -> list[Any]:
-    """As cmsdev chooses them: the expression may fit anywhere in the name."""
+    """The pods that cmsdev selects: the expression may match anywhere in the name."""
     return [pod for pod in api.get(PODS)["items"] if re.search(expression, pod["metadata"]["name"])]
 
 
-def names(found: list[Any]) -> list[str]:
-    return [pod["metadata"]["name"] for pod in found]
+def names(pod_list: list[Any]) -> list[str]:
+    return [pod["metadata"]["name"] for pod in pod_list]
 
 
-def are_running(found: list[Any]) -> bool:
-    statuses = [one["state"] for pod in found for one in pod["status"]["containerStatuses"]]
-    return all(pod["status"]["phase"] == "Running" for pod in found) and all("running" in one for one in statuses)
+def are_running(pod_list: list[Any]) -> bool:
+    statuses = [one["state"] for pod in pod_list for one in pod["status"]["containerStatuses"]]
+    return all(pod["status"]["phase"] == "Running" for pod in pod_list) and all("running" in one for one in statuses)
 
 
 def is_bound(api: Api, claim: str) -> bool:
@@ -59,13 +60,13 @@ def test_claims_as_kubectl_shows_them(api: Api) -> None:
 
 @pytest.mark.parametrize(("prefix", "least"), [("gitea-vcs", 2), ("cray-console-data", 4)])
 def test_a_service_with_a_database(api: Api, prefix: str, least: int) -> None:
-    found = pods(api, prefix)
-    assert len(found) >= least
-    assert are_running(found)
-    databases = [name for name in names(found) if re.fullmatch(f"{prefix}-postgres-[0-9]+", name)]
+    found_pods = pods(api, prefix)
+    assert len(found_pods) >= least
+    assert are_running(found_pods)
+    databases = [name for name in names(found_pods) if re.fullmatch(f"{prefix}-postgres-[0-9]+", name)]
     assert 1 <= len(databases) <= 3
     assert all(is_bound(api, f"pgdata-{name}") for name in databases)
-    assert len(found) - len(databases) == 1, "one main pod"
+    assert len(found_pods) - len(databases) == 1, "one main pod"
 
 
 def test_the_backup_of_vcs_is_scheduled(api: Api) -> None:
@@ -86,9 +87,9 @@ def test_the_backup_of_vcs_is_scheduled(api: Api) -> None:
     ],
 )
 def test_pods_are_there_and_run(api: Api, expression: str, least: int, most: int) -> None:
-    found = pods(api, expression)
-    assert least <= len(found) <= most
-    assert are_running(found)
+    found_pods = pods(api, expression)
+    assert least <= len(found_pods) <= most
+    assert are_running(found_pods)
 
 
 def test_later_in_the_day_everything_still_passes(api: Api) -> None:
@@ -112,8 +113,8 @@ def test_ipxe_is_configured_and_its_binaries_are_there(api: Api) -> None:
         out.append(data)
 
     script = "[ -d /shared_tftp ] && find /shared_tftp  -maxdepth 0 -type d -empty"
-    asked = Exec(pod, "cray-ipxe", ["sh", "-c", script], False, read, write, write)
-    assert (api.runner.run(ContainerShell(api.site.context).run(asked)), out) == (0, [])
+    command = Exec(pod, "cray-ipxe", ["sh", "-c", script], False, read, write, write)
+    assert (api.runner.run(ContainerShell(api.site.context).run(command)), out) == (0, [])
 
 
 def test_the_template_of_ims_names_the_builder(api: Api) -> None:

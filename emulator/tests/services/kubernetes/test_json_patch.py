@@ -1,4 +1,4 @@
-"""JSON patches: what jsonpatch leaves to the API server's limits and words."""
+"""JSON patches: the limits and messages that the API server adds to jsonpatch."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ DOCUMENT = {"data": {"a": "x" * 1000, "list": [1]}}
     ],
 )
 def test_refusals_are_short_and_leave_the_document(operation: dict[str, Any], reason: str) -> None:
-    before = repr(DOCUMENT)
+    document_before = repr(DOCUMENT)
     with pytest.raises(PatchError) as refused:
         apply(DOCUMENT, [{"op": "add", "path": "/more", "value": 1}, operation])
     assert str(refused.value).startswith(reason)
     assert len(str(refused.value)) < 200
-    assert repr(DOCUMENT) == before
+    assert repr(DOCUMENT) == document_before
 
 
 def test_a_patch_has_at_most_ten_thousand_operations() -> None:

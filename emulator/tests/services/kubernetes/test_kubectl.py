@@ -76,26 +76,26 @@ class Kubectl:
         )
 
     def say(self, *words: str, typed: str = "") -> str:
-        done = self.ask(*words, typed=typed)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        completed = self.ask(*words, typed=typed)
+        assert completed.returncode == 0, completed.stderr
+        return completed.stdout
 
     def pod(self, label: str) -> str:
         return self.say("get", "pods", "-n", "services", "-l", label, "-o", "name").split()[0].removeprefix("pod/")
 
     def on_terminal(self, command: str, *keys: str) -> str:
-        """What a terminal shows while these keys are pressed, one group a second."""
+        """The output on a terminal while these keys are pressed, one group a second."""
         script = [shutil.which("script") or "script", "-qec", f"{self._program} {command}", "/dev/null"]
         with subprocess.Popen(
             script, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as shown:
-            assert shown.stdin is not None
+        ) as process:
+            assert process.stdin is not None
             for group in keys:
                 time.sleep(1.5)
-                shown.stdin.write(group)
-                shown.stdin.flush()
-            told, _ = shown.communicate(timeout=LIMIT)
-        return f"{told}<{shown.returncode}>"
+                process.stdin.write(group)
+                process.stdin.flush()
+            output, _ = process.communicate(timeout=LIMIT)
+        return f"{output}<{process.returncode}>"
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +105,9 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
 
 
 def test_what_there_is(kubectl: Kubectl) -> None:
-    listed = kubectl.say("api-resources")
-    assert "tenants" in listed
-    assert "subns" in listed
+    resources = kubectl.say("api-resources")
+    assert "tenants" in resources
+    assert "subns" in resources
     assert "ncn-m001   Ready    control-plane" in kubectl.say("get", "nodes")
     table = kubectl.say("get", "pods", "-n", "services", "-o", "wide")
     assert table.splitlines()[0].split()[:7] == ["NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE"]
@@ -120,9 +120,9 @@ def test_what_there_is(kubectl: Kubectl) -> None:
 def test_one_pod(kubectl: Kubectl) -> None:
     name = kubectl.pod("app.kubernetes.io/name=cray-ims")
     assert "nodeName: ncn-m001" in kubectl.say("get", "pod", name, "-n", "services", "-o", "yaml")
-    told = kubectl.say("describe", "pod", name, "-n", "services")
-    assert "Controlled By:  ReplicaSet/cray-ims-" in told
-    assert "Running" in told
+    description = kubectl.say("describe", "pod", name, "-n", "services")
+    assert "Controlled By:  ReplicaSet/cray-ims-" in description
+    assert "Running" in description
     assert kubectl.say("logs", name, "-n", "services") == f"cray-ims started on {name}\n"
     refused = kubectl.ask("logs", "nope", "-n", "services")
     assert 'pods "nope" not found' in refused.stderr
@@ -145,17 +145,17 @@ def test_commands_in_a_container(kubectl: Kubectl) -> None:
 
 def test_a_terminal(kubectl: Kubectl) -> None:
     name = kubectl.pod("app.kubernetes.io/name=cray-ims")
-    told = kubectl.on_terminal(f"exec -it -n services {name} -- sh", "echo hello\r", "exit 3\r")
-    assert "/ # echo hello\n" in told.replace("\r", "")
-    assert "\nhello\n" in told.replace("\r", "")
-    assert told.endswith("<3>")
+    output = kubectl.on_terminal(f"exec -it -n services {name} -- sh", "echo hello\r", "exit 3\r")
+    assert "/ # echo hello\n" in output.replace("\r", "")
+    assert "\nhello\n" in output.replace("\r", "")
+    assert output.endswith("<3>")
 
 
 def test_a_console_as_administrators_get_it(kubectl: Kubectl) -> None:
     operator = kubectl.pod(OPERATOR)
     at = ("exec", "-n", "services", "-c", "cray-console-operator", operator, "--")
-    told = json.loads(kubectl.say(*at, "sh", "-c", "/app/get-node x1000c0s0b0n0"))
-    assert told["podname"].startswith("cray-console-node-")
+    location = json.loads(kubectl.say(*at, "sh", "-c", "/app/get-node x1000c0s0b0n0"))
+    assert location["podname"].startswith("cray-console-node-")
 
 
 def test_a_log_is_followed_to_its_end(kubectl: Kubectl) -> None:
@@ -173,8 +173,8 @@ def test_a_custom_resource_is_applied_and_checked(kubectl: Kubectl) -> None:
     assert kubectl.say(*apply, typed=HOOK) == "globaltenanthook.tapms.hpe.com/h1 unchanged\n"
     changed = HOOK.replace("http://hook", "http://other")
     assert kubectl.say(*apply, typed=changed) == "globaltenanthook.tapms.hpe.com/h1 configured\n"
-    told = json.loads(kubectl.say("get", "globaltenanthooks", "h1", "-n", "tenants", "-o", "json"))
-    assert (told["spec"]["url"], told["metadata"]["generation"]) == ("http://other", 2)
+    hook = json.loads(kubectl.say("get", "globaltenanthooks", "h1", "-n", "tenants", "-o", "json"))
+    assert (hook["spec"]["url"], hook["metadata"]["generation"]) == ("http://other", 2)
     refused = kubectl.ask(*apply, typed=HOOK.replace("url:", "ulr:"))
     assert 'unknown field "ulr"' in refused.stderr
     assert "deleted" in kubectl.say("delete", "-f", "-", typed=HOOK)
@@ -205,7 +205,7 @@ def test_secrets_and_patches(kubectl: Kubectl) -> None:
 
 
 def test_what_is_made_on_the_command_line(kubectl: Kubectl) -> None:
-    """Newer ones send these in protobuf."""
+    """Newer versions of kubectl send these objects in protobuf."""
     assert kubectl.say("create", "namespace", "made") == "namespace/made created\n"
     at = ("-n", "made")
     kubectl.say("create", "secret", "generic", "s", "--from-literal=a=b", *at)
@@ -232,8 +232,8 @@ def test_scaling_is_watched(kubectl: Kubectl) -> None:
 
 def test_a_rollout_is_followed_and_undone(kubectl: Kubectl) -> None:
     at = ("-n", "services")
-    told = kubectl.say("rollout", "status", "statefulset/cray-console-node", *at)
-    assert "roll out complete: 2 new pods" in told
+    progress = kubectl.say("rollout", "status", "statefulset/cray-console-node", *at)
+    assert "roll out complete: 2 new pods" in progress
     what = ("deployment/cray-vnid", *at)
     kubectl.say("rollout", "restart", *what)
     assert "successfully rolled out" in kubectl.say("rollout", "status", *what)
@@ -249,15 +249,15 @@ def test_what_one_may(kubectl: Kubectl) -> None:
 
 def test_a_node_is_drained(kubectl: Kubectl) -> None:
     label = "app.kubernetes.io/name=cray-sls"
-    before = kubectl.pod(label)
+    pod_before = kubectl.pod(label)
     kubectl.say("drain", "ncn-m001", "--ignore-daemonsets", f"--pod-selector={label}")
     assert "Ready,SchedulingDisabled" in kubectl.say("get", "nodes")
-    assert f'pods "{before}" not found' in kubectl.ask("get", "pod", before, "-n", "services").stderr
+    assert f'pods "{pod_before}" not found' in kubectl.ask("get", "pod", pod_before, "-n", "services").stderr
     kubectl.say("uncordon", "ncn-m001")
 
 
 def test_cron_jobs_are_suspended_and_resumed(kubectl: Kubectl) -> None:
-    """The lines of docs-csm, as they stand there."""
+    """The command lines of docs-csm."""
     at = ("-n", "services")
     head = kubectl.say("get", "cronjobs", *at, "hms-discovery").splitlines()[0]
     assert head.split() == "NAME SCHEDULE TIMEZONE SUSPEND ACTIVE LAST SCHEDULE AGE".split()  # noqa: SIM905
@@ -269,7 +269,7 @@ def test_cron_jobs_are_suspended_and_resumed(kubectl: Kubectl) -> None:
 
 
 def test_a_cron_job_is_run_by_hand(kubectl: Kubectl) -> None:
-    """As docs-csm does it. kubectl 1.20 looks for CronJobs in batch/v1beta1, which Kubernetes 1.25 dropped."""
+    """A command line of docs-csm. kubectl 1.20 looks for CronJobs in batch/v1beta1, which Kubernetes 1.25 removed."""
     newer = kubectl.with_cron_jobs()
     at = ("-n", "kube-system")
     created = newer.say("create", "job", "tmp-backup", "--from=cronjob/kube-etcdbackup", *at)

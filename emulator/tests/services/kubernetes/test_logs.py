@@ -1,4 +1,4 @@
-"""What containers said, at once and as they say it."""
+"""Logs of containers, at once and followed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_parts_of_a_log(pod: Api) -> None:
     assert text(pod, "&timestamps=true&tailLines=1") == "2027-01-15T08:02:00Z three\n"
 
 
-def test_a_line_that_is_not_said_yet_is_not_there(pod: Api) -> None:
+def test_a_future_line_is_not_in_the_log(pod: Api) -> None:
     now = pod.site.clock.now()
     pod.site.context.cluster.write_log(*AT, "ansible", [(now, "now"), (now + 30, "later")])
     assert text(pod) == "now\n"
@@ -73,8 +73,8 @@ def test_the_refusal_of_a_log_names_the_reason_that_the_status_has(api: Api, cod
     waiting = [(NAME, "second"), (NAME, "a"), ("plain", "a")]
     for name, container in waiting:
         status = api.get(f"{PODS}/{name}")["status"]
-        listed = [*status.get("initContainerStatuses", ()), *status["containerStatuses"]]
-        reason = next(one["state"]["waiting"]["reason"] for one in listed if one["name"] == container)
+        statuses = [*status.get("initContainerStatuses", ()), *status["containerStatuses"]]
+        reason = next(one["state"]["waiting"]["reason"] for one in statuses if one["name"] == container)
         assert reason == ("ContainerCreating" if name == "plain" else "PodInitializing")
         refusal = api.message("GET", f"{PODS}/{name}/log?container={container}")
         assert refusal.endswith(f'container "{container}" in pod "{name}" is waiting to start: {reason}')
@@ -117,7 +117,7 @@ def follow(api: Api, query: str, *doings: str) -> bytes:
     return b"".join(api.runner.run(run()))
 
 
-def test_a_follower_hears_what_is_said_until_the_end(pod: Api) -> None:
+def test_a_follower_gets_all_lines_until_the_end(pod: Api) -> None:
     say(pod, "one", "two")
     assert follow(pod, "", "three", "end") == b"one\ntwo\nthree\n"
     assert follow(pod, "&tailLines=1") == b"three\n"
@@ -157,12 +157,12 @@ def test_two_hundred_followers_keep_only_positions(pod: Api) -> None:
             assert reply.stream is not None
             streams.append(reply.stream())
         sizes = [len(await anext(stream)) for stream in streams]
-        held, _ = tracemalloc.get_traced_memory()
+        bytes_held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         for stream in streams:
             await stream.aclose()
-        return held, max(sizes)
+        return bytes_held, max(sizes)
 
-    held, largest = pod.runner.run(run())
+    memory, largest = pod.runner.run(run())
     assert largest < 1 << 20
-    assert held < 8 << 20
+    assert memory < 8 << 20

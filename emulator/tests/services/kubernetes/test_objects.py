@@ -1,4 +1,4 @@
-"""What is written, read, changed and deleted."""
+"""Objects: creation, reads, changes and deletion."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ SECRETS = "/api/v1/namespaces/user/secrets"
 
 
 def test_an_object_is_read_back_as_it_was_written(api: Api) -> None:
-    made = api.create(MAPS, "one", data={"a": "b"}, metadata={"labels": {"x": "y"}})
-    assert made["data"] == {"a": "b"}
-    assert (made["kind"], made["apiVersion"]) == ("ConfigMap", "v1")
-    meta = made["metadata"]
+    config_map = api.create(MAPS, "one", data={"a": "b"}, metadata={"labels": {"x": "y"}})
+    assert config_map["data"] == {"a": "b"}
+    assert (config_map["kind"], config_map["apiVersion"]) == ("ConfigMap", "v1")
+    meta = config_map["metadata"]
     assert (meta["namespace"], meta["labels"]) == ("user", {"x": "y"})
     assert meta["uid"]
     assert meta["creationTimestamp"] == "2027-01-15T08:00:00Z"
-    assert api.get(f"{MAPS}/one") == made
+    assert api.get(f"{MAPS}/one") == config_map
     assert api.names(MAPS) == ["one"]
     assert "one" in api.names("/api/v1/configmaps")
 
 
 def test_it_survives_a_restart(api: Api) -> None:
-    made = api.create(MAPS, "one", data={"a": "b"})
+    config_map = api.create(MAPS, "one", data={"a": "b"})
     site = reopen(api.site)
-    again = Api(site)
-    assert again.get(f"{MAPS}/one") == made
-    assert again.get("/api/v1/pods")["items"] == api.get("/api/v1/pods")["items"]
-    later = again.create(MAPS, "two")
-    assert int(later["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
-    assert later["metadata"]["uid"] != made["metadata"]["uid"]
+    reopened_api = Api(site)
+    assert reopened_api.get(f"{MAPS}/one") == config_map
+    assert reopened_api.get("/api/v1/pods")["items"] == api.get("/api/v1/pods")["items"]
+    later = reopened_api.create(MAPS, "two")
+    assert int(later["metadata"]["resourceVersion"]) > int(config_map["metadata"]["resourceVersion"])
+    assert later["metadata"]["uid"] != config_map["metadata"]["uid"]
     site.state_file.close()
 
 
@@ -66,10 +66,10 @@ def test_refusals_have_the_words_of_the_real_one(api: Api) -> None:
 
 
 def test_a_stale_version_is_a_conflict(api: Api) -> None:
-    made = api.create(MAPS, "one", data={"a": "1"})
-    changed = api.ask("PUT", f"{MAPS}/one", {**made, "data": {"a": "2"}})
+    config_map = api.create(MAPS, "one", data={"a": "1"})
+    changed = api.ask("PUT", f"{MAPS}/one", {**config_map, "data": {"a": "2"}})
     assert changed.status == 200
-    assert api.message("PUT", f"{MAPS}/one", {**made, "data": {"a": "3"}}) == (
+    assert api.message("PUT", f"{MAPS}/one", {**config_map, "data": {"a": "3"}}) == (
         '409 Conflict: Operation cannot be fulfilled on configmaps "one": the object has been modified; please apply '
         "your changes to the latest version and try again"
     )
@@ -79,8 +79,8 @@ def test_a_stale_version_is_a_conflict(api: Api) -> None:
 
 
 def test_a_change_of_nothing_is_none(api: Api) -> None:
-    made = api.create(MAPS, "one", data={"a": "1"})
-    assert api.patch(f"{MAPS}/one", {"data": {"a": "1"}}).json() == made
+    config_map = api.create(MAPS, "one", data={"a": "1"})
+    assert api.patch(f"{MAPS}/one", {"data": {"a": "1"}}).json() == config_map
 
 
 def test_the_three_patches(api: Api) -> None:
@@ -100,8 +100,8 @@ def test_the_three_patches(api: Api) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}
     merged = api.patch(f"{MAPS}/one", {"metadata": {"ownerReferences": [owner]}}, STRATEGIC).json()
     both = api.patch(f"{MAPS}/one", {"metadata": {"ownerReferences": [{**owner, "uid": "2"}]}}, STRATEGIC).json()
-    assert [each["uid"] for each in merged["metadata"]["ownerReferences"]] == ["1"]
-    assert [each["uid"] for each in both["metadata"]["ownerReferences"]] == ["1", "2"]
+    assert [reference["uid"] for reference in merged["metadata"]["ownerReferences"]] == ["1"]
+    assert [reference["uid"] for reference in both["metadata"]["ownerReferences"]] == ["1", "2"]
 
 
 def test_strategic_patches_are_for_built_in_kinds_only(api: Api) -> None:
@@ -146,9 +146,9 @@ def test_names_are_made_up_from_a_prefix(api: Api) -> None:
 
 
 def test_secrets_are_encoded_and_typed(api: Api) -> None:
-    made = api.create(SECRETS, "s", stringData={"a": "b"})
-    assert (made["data"], made["type"]) == ({"a": base64.b64encode(b"b").decode()}, "Opaque")
-    assert "stringData" not in made
+    secret = api.create(SECRETS, "s", stringData={"a": "b"})
+    assert (secret["data"], secret["type"]) == ({"a": base64.b64encode(b"b").decode()}, "Opaque")
+    assert "stringData" not in secret
     assert "illegal base64 data" in api.message("POST", SECRETS, {"metadata": {"name": "t"}, "data": {"a": "%"}})
 
 
@@ -179,29 +179,29 @@ def test_lists_come_in_pages(api: Api) -> None:
     first = api.get(f"{MAPS}?limit=2")
     assert first["metadata"]["remainingItemCount"] == 3
     second = api.get(f"{MAPS}?limit=3&continue={first['metadata']['continue']}")
-    names = [each["metadata"]["name"] for page in (first, second) for each in page["items"]]
+    names = [item["metadata"]["name"] for page in (first, second) for item in page["items"]]
     assert names == ["m0", "m1", "m2", "m3", "m4"]
     assert "continue" not in second["metadata"]
     assert api.message("GET", f"{MAPS}?limit=2&continue=nonsense").startswith("410 Expired")
 
 
 def test_finalizers_hold_an_object_until_they_are_gone(api: Api) -> None:
-    made = api.create(HOOKS, "h", metadata={"finalizers": ["x/y"]})
-    gone = api.ask("DELETE", f"{HOOKS}/h").json()
-    assert gone["metadata"]["deletionTimestamp"]
+    hook = api.create(HOOKS, "h", metadata={"finalizers": ["x/y"]})
+    deleted_hook = api.ask("DELETE", f"{HOOKS}/h").json()
+    assert deleted_hook["metadata"]["deletionTimestamp"]
     assert api.get(f"{HOOKS}/h")["metadata"]["deletionGracePeriodSeconds"] == 0
-    again = api.patch(f"{HOOKS}/h", {"metadata": {"deletionTimestamp": None}}).json()
-    assert "deletionTimestamp" in again["metadata"]
+    restored_hook = api.patch(f"{HOOKS}/h", {"metadata": {"deletionTimestamp": None}}).json()
+    assert "deletionTimestamp" in restored_hook["metadata"]
     assert api.patch(f"{HOOKS}/h", {"metadata": {"finalizers": None}}).status == 200
     assert api.ask("GET", f"{HOOKS}/h").status == 404
-    assert made["metadata"]["uid"] == gone["metadata"]["uid"]
+    assert hook["metadata"]["uid"] == deleted_hook["metadata"]["uid"]
 
 
 def test_dependents_go_with_their_last_owner(api: Api) -> None:
     owners = [api.create(MAPS, name) for name in ("first", "second")]
     references = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "name": each["metadata"]["name"], "uid": each["metadata"]["uid"]}
-        for each in owners
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
+        for owner in owners
     ]
     api.create(SECRETS, "of-both", metadata={"ownerReferences": references})
     api.create(SECRETS, "of-one", metadata={"ownerReferences": references[:1]})
@@ -230,8 +230,8 @@ def test_collections_are_deleted_by_selector(api: Api) -> None:
 
 
 def test_a_namespace_has_an_account_and_takes_everything_with_it(api: Api) -> None:
-    made = api.create("/api/v1/namespaces", "mine")
-    assert made["status"] == {"phase": "Active"}
+    namespace = api.create("/api/v1/namespaces", "mine")
+    assert namespace["status"] == {"phase": "Active"}
     assert api.names("/api/v1/namespaces/mine/serviceaccounts") == ["default"]
     api.create("/api/v1/namespaces/mine/configmaps", "one", metadata={"finalizers": ["a/b"]})
     assert api.ask("DELETE", "/api/v1/namespaces/mine").json()["status"]["phase"] == "Terminating"

@@ -1,4 +1,4 @@
-"""YAML that says what JSON says, and YAML that does not."""
+"""YAML that has an equivalent in JSON, and YAML that has none."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def test_what_is_more_than_json_is_refused(text: bytes, why: str) -> None:
 
 
 def test_json_is_not_counted() -> None:
-    """It costs little, and kubectl sends nothing else."""
+    """It is fast, and kubectl sends only such files."""
     many = list(range(MOST_EVENTS + 1))
     assert read(json.dumps(many).encode()) == many

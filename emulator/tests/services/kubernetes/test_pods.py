@@ -1,4 +1,4 @@
-"""Pods of the cluster as Kubernetes shows them, and what sees to it that they run."""
+"""Pods of the cluster as Kubernetes shows them, and the controllers that keep them running."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def start_job(api: Api, *containers: str, init: str = "git-clone") -> None:
     )
 
 
-def word(api: Api, name: str) -> tuple[str, str]:
+def pod_status(api: Api, name: str) -> tuple[str, str]:
     """Readiness and status as kubectl prints them."""
     _, rows = api.rows(f"{PODS}?fieldSelector=metadata.name%3D{name}")
     return rows[0][1], rows[0][2]
@@ -40,17 +40,17 @@ def word(api: Api, name: str) -> tuple[str, str]:
 def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     start_job(api, "inventory", "ansible")
     cluster, at = api.site.context.cluster, ("services", "cfs-1-abcde")
-    assert word(api, at[1]) == ("0/2", "Init:0/1")
+    assert pod_status(api, at[1]) == ("0/2", "Init:0/1")
     assert api.get(f"{PODS}/{at[1]}")["status"]["phase"] == "Pending"
     cluster.begin(*at, "git-clone")
     api.step(5)
     cluster.end(*at, "git-clone", 0)
-    assert word(api, at[1]) == ("0/2", "PodInitializing")
+    assert pod_status(api, at[1]) == ("0/2", "PodInitializing")
     cluster.begin(*at, "inventory")
     cluster.begin(*at, "ansible")
-    assert word(api, at[1]) == ("2/2", "Running")
+    assert pod_status(api, at[1]) == ("2/2", "Running")
     pod = api.get(f"{PODS}/{at[1]}")
-    assert {each["type"]: each["status"] for each in pod["status"]["conditions"]} == {
+    assert {condition["type"]: condition["status"] for condition in pod["status"]["conditions"]} == {
         "Initialized": "True",
         "Ready": "True",
         "ContainersReady": "True",
@@ -60,15 +60,17 @@ def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     assert pod["metadata"]["ownerReferences"][0]["kind"] == "Job"
     assert pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
     cluster.end(*at, "inventory", 0)
-    assert word(api, at[1]) == ("1/2", "NotReady"), "one has ended, and so the pod is not ready"
+    assert pod_status(api, at[1]) == ("1/2", "NotReady"), "one has ended, and so the pod is not ready"
     cluster.end(*at, "ansible", 2)
-    assert word(api, at[1]) == ("0/2", "Error"), "by name ansible is the first"
+    assert pod_status(api, at[1]) == ("0/2", "Error"), "by name ansible is the first"
     ended = api.get(f"{PODS}/{at[1]}")["status"]
     assert ended["phase"] == "Failed"
-    codes = [(each["name"], each["state"]["terminated"]["exitCode"]) for each in ended["containerStatuses"]]
+    codes = [
+        (container["name"], container["state"]["terminated"]["exitCode"]) for container in ended["containerStatuses"]
+    ]
     assert codes == [("ansible", 2), ("inventory", 0)]
     api.ask("DELETE", f"{PODS}/{at[1]}")
-    assert word(api, at[1]) == ("0/2", "Error"), "what has ended does not stop"
+    assert pod_status(api, at[1]) == ("0/2", "Error"), "what has ended does not stop"
 
 
 def test_every_pod_is_on_a_node_of_the_machine(api: Api) -> None:
@@ -99,10 +101,10 @@ def test_a_job_is_what_its_pods_say(api: Api) -> None:
     for name in ("git-clone", "ansible"):
         cluster.begin(*at, name)
         cluster.end(*at, name, 0)
-    done = api.get(f"{JOBS}/cfs-1")
-    assert done["status"]["succeeded"] == 1
-    assert done["status"]["conditions"][0]["type"] == "Complete"
-    assert int(done["metadata"]["resourceVersion"]) > int(job["metadata"]["resourceVersion"])
+    finished_job = api.get(f"{JOBS}/cfs-1")
+    assert finished_job["status"]["succeeded"] == 1
+    assert finished_job["status"]["conditions"][0]["type"] == "Complete"
+    assert int(finished_job["metadata"]["resourceVersion"]) > int(job["metadata"]["resourceVersion"])
     assert api.rows(JOBS)[1][0][:3] == ["cfs-1", "Complete", "1/1"]
     assert api.ask("DELETE", f"{JOBS}/cfs-1", {"propagationPolicy": "Background"}).status == 200
     assert api.names(JOBS) == []
@@ -140,20 +142,20 @@ def test_a_job_of_a_service_is_changed_by_the_service_alone(api: Api) -> None:
 
 
 def test_a_deleted_pod_takes_a_while_and_is_replaced(api: Api) -> None:
-    (before,) = ims(api)
-    gone = api.ask("DELETE", f"{PODS}/{before}").json()
-    assert gone["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert word(api, before) == ("1/1", "Terminating")
+    (pod_before,) = ims(api)
+    deleted_pod = api.ask("DELETE", f"{PODS}/{pod_before}").json()
+    assert deleted_pod["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert pod_status(api, pod_before) == ("1/1", "Terminating")
     api.step(15)
-    (after,) = ims(api)
-    assert after != before
-    assert word(api, after) == ("1/1", "Running")
+    (pod_after,) = ims(api)
+    assert pod_after != pod_before
+    assert pod_status(api, pod_after) == ("1/1", "Running")
 
 
 def test_a_pod_can_be_killed_at_once(api: Api) -> None:
-    (before,) = ims(api)
-    api.ask("DELETE", f"{PODS}/{before}", {"gracePeriodSeconds": 0})
-    assert api.ask("GET", f"{PODS}/{before}").status == 404
+    (pod_before,) = ims(api)
+    api.ask("DELETE", f"{PODS}/{pod_before}", {"gracePeriodSeconds": 0})
+    assert api.ask("GET", f"{PODS}/{pod_before}").status == 404
 
 
 def test_labels_of_a_pod_can_be_changed(api: Api) -> None:
@@ -177,8 +179,8 @@ def test_a_deployment_is_scaled(api: Api, way: str) -> None:
     assert len(ims(api)) == 1
     api.step(20)
     assert len(ims(api)) == 3
-    told = api.get(f"{DEPLOYMENTS}/cray-ims")
-    assert (told["status"]["readyReplicas"], told["status"]["observedGeneration"]) == (3, 2)
+    deployment = api.get(f"{DEPLOYMENTS}/cray-ims")
+    assert (deployment["status"]["readyReplicas"], deployment["status"]["observedGeneration"]) == (3, 2)
     assert api.rows(f"{DEPLOYMENTS}/cray-ims")[1][0][:4] == ["cray-ims", "3/3", 3, 3]
     api.patch(f"{DEPLOYMENTS}/cray-ims/scale", {"spec": {"replicas": 0}})
     api.step(20)
@@ -187,16 +189,16 @@ def test_a_deployment_is_scaled(api: Api, way: str) -> None:
 
 
 def test_a_new_template_rolls_out(api: Api) -> None:
-    (before,) = ims(api)
+    (pod_before,) = ims(api)
     image = {"spec": {"template": {"spec": {"containers": [{"name": "cray-ims", "image": "other:2"}]}}}}
     changed = api.patch(f"{DEPLOYMENTS}/cray-ims", image, STRATEGIC).json()
     assert len(changed["spec"]["template"]["spec"]["containers"]) == 1
     api.step(3)
-    assert before in ims(api)
+    assert pod_before in ims(api)
     api.step(30)
-    (after,) = ims(api)
-    assert after != before
-    assert api.get(f"{PODS}/{after}")["spec"]["containers"][0]["image"] == "other:2"
+    (pod_after,) = ims(api)
+    assert pod_after != pod_before
+    assert api.get(f"{PODS}/{pod_after}")["spec"]["containers"][0]["image"] == "other:2"
     assert api.get(f"{DEPLOYMENTS}/cray-ims")["status"]["updatedReplicas"] == 1
 
 
@@ -218,7 +220,7 @@ def test_a_stateful_set_goes_up_and_down_in_order(api: Api) -> None:
     assert pods() == ["cray-console-node-0"]
 
 
-def test_nobody_starts_pods_without_end(api: Api) -> None:
+def test_the_number_of_pods_is_bounded(api: Api) -> None:
     assert api.patch(f"{DEPLOYMENTS}/cray-ims/scale", {"spec": {"replicas": 1_000_000}}).status == 200
     api.step(20)
     assert len(ims(api)) == 200
@@ -249,8 +251,8 @@ def test_a_client_makes_a_pod(api: Api) -> None:
     spec = {"containers": [{"name": "c", "image": "i", "env": [{"name": "A", "value": "B"}]}], "nodeName": "ncn-m001"}
     assert api.create(path, "mine", spec=spec)["status"]["phase"] == "Pending"
     api.step(10)
-    found = api.get(f"{path}/mine")
-    assert (found["status"]["phase"], found["spec"]) == ("Running", spec)
+    pod = api.get(f"{path}/mine")
+    assert (pod["status"]["phase"], pod["spec"]) == ("Running", spec)
     assert api.ask("POST", f"{path}/mine/eviction", {"metadata": {"name": "mine"}}).status == 201
     api.step(10)
     assert api.names(path) == []

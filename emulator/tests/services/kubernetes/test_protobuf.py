@@ -1,4 +1,4 @@
-"""Objects as newer clients of the API send them: written here by hand, after the API's ``generated.proto``."""
+"""Objects in the protobuf of newer clients: encoded here by hand, after the API's ``generated.proto``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ EVICTION = f"{PODS}/cray-console-node-0/eviction"
 
 
 def varint(value: int) -> bytes:
-    low, rest = value & 0x7F, value >> 7
-    return bytes([low | 0x80]) + varint(rest) if rest else bytes([low])
+    low, high = value & 0x7F, value >> 7
+    return bytes([low | 0x80]) + varint(high) if high else bytes([low])
 
 
 def field(number: int, value: bytes | str | int) -> bytes:
@@ -29,7 +29,7 @@ def entry(number: int, key: str, value: bytes | str) -> bytes:
 
 
 def meta(name: str, *more: bytes) -> bytes:
-    """As Go writes it: empty texts, zeros, and a time that is none, stand there too."""
+    """The encoding of Go, which includes empty texts, zeros, and an empty time."""
     empty = b"".join(field(number, "") for number in (2, 3, 4, 5, 6)) + field(7, 0) + field(8, b"")
     return field(1, field(1, name) + empty + b"".join(more))
 
@@ -51,18 +51,18 @@ def test_a_secret(api: Api) -> None:
     )
     reply = send(api, "/api/v1/namespaces/user/secrets", body)
     assert (reply.status, reply.media) == (201, "application/json")
-    made = reply.json()
-    assert made["data"] == {"key": "AP8=", "word": "eA=="}
-    assert (made["type"], made["immutable"]) == ("t", True)
-    assert made["metadata"]["labels"] == {"app": "slurm", "tier": ""}
-    assert made["metadata"]["annotations"] == {"note": "ü" * 200}
-    assert made["metadata"]["finalizers"] == ["a/b"]
+    secret = reply.json()
+    assert secret["data"] == {"key": "AP8=", "word": "eA=="}
+    assert (secret["type"], secret["immutable"]) == ("t", True)
+    assert secret["metadata"]["labels"] == {"app": "slurm", "tier": ""}
+    assert secret["metadata"]["annotations"] == {"note": "ü" * 200}
+    assert secret["metadata"]["finalizers"] == ["a/b"]
 
 
 def test_a_config_map(api: Api) -> None:
     body = wrapped("ConfigMap", meta("c"), entry(2, "a", "text"), entry(2, "b", ""), entry(3, "raw", b"\x80"))
-    made = send(api, "/api/v1/namespaces/user/configmaps", body).json()
-    assert (made["data"], made["binaryData"]) == ({"a": "text", "b": ""}, {"raw": "gA=="})
+    config_map = send(api, "/api/v1/namespaces/user/configmaps", body).json()
+    assert (config_map["data"], config_map["binaryData"]) == ({"a": "text", "b": ""}, {"raw": "gA=="})
 
 
 def test_a_namespace_and_an_account_in_it(api: Api) -> None:
@@ -70,9 +70,9 @@ def test_a_namespace_and_an_account_in_it(api: Api) -> None:
         send(api, "/api/v1/namespaces", wrapped("Namespace", meta("new"), field(2, b""), field(3, b""))).status == 201
     )
     body = wrapped("ServiceAccount", meta("sa"), field(3, field(1, "pull")), field(4, 0))
-    made = send(api, "/api/v1/namespaces/new/serviceaccounts", body).json()
-    assert made["imagePullSecrets"] == [{"name": "pull"}]
-    assert made["automountServiceAccountToken"] is False
+    account = send(api, "/api/v1/namespaces/new/serviceaccounts", body).json()
+    assert account["imagePullSecrets"] == [{"name": "pull"}]
+    assert account["automountServiceAccountToken"] is False
 
 
 def test_what_the_path_does_not_say(api: Api) -> None:
@@ -103,9 +103,9 @@ def test_kinds_that_go_as_json_only(api: Api, path: str, body: bytes) -> None:
     ],
 )
 def test_a_kind_that_is_not_read_is_named(api: Api, method: str, path: str) -> None:
-    told = send(api, path, wrapped("Thing", meta("x"), version="apps/v1"), method).json()
-    assert (told["kind"], told["code"]) == ("Status", 415)
-    assert "apps/v1 Thing in application/vnd.kubernetes.protobuf" in told["message"]
+    status = send(api, path, wrapped("Thing", meta("x"), version="apps/v1"), method).json()
+    assert (status["kind"], status["code"]) == ("Status", 415)
+    assert "apps/v1 Thing in application/vnd.kubernetes.protobuf" in status["message"]
 
 
 def test_what_one_may(api: Api) -> None:
@@ -116,9 +116,9 @@ def test_what_one_may(api: Api) -> None:
         wrapped("SelfSubjectAccessReview", meta(""), field(2, field(1, about)), version="authorization.k8s.io/v1"),
     )
     assert reply.status == 201
-    told = reply.json()
-    assert told["spec"]["resourceAttributes"] == {"namespace": "services", "verb": "get", "resource": "pods"}
-    assert told["status"] == {"allowed": True}
+    review = reply.json()
+    assert review["spec"]["resourceAttributes"] == {"namespace": "services", "verb": "get", "resource": "pods"}
+    assert review["status"] == {"allowed": True}
 
 
 def test_who_one_is(api: Api) -> None:
@@ -141,8 +141,8 @@ def test_a_pod_is_evicted(api: Api, version: str) -> None:
     reply = send(api, EVICTION, wrapped("Eviction", meta("cray-console-node-0"), options, version=version))
     assert (reply.status, reply.json()["status"]) == (201, "Success")
     assert api.get(f"{PODS}/cray-console-node-0")["metadata"]["deletionGracePeriodSeconds"] == 7
-    gone = send(api, f"{PODS}/none/eviction", wrapped("Eviction", meta("none"), version=version))
-    assert gone.status == 404
+    eviction = send(api, f"{PODS}/none/eviction", wrapped("Eviction", meta("none"), version=version))
+    assert eviction.status == 404
     stale = field(2, field(2, field(1, "another-uid")))
     refused = send(api, EVICTION, wrapped("Eviction", meta("cray-console-node-0"), stale, version=version))
     assert refused.status == 409

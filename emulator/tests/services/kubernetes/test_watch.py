@@ -1,4 +1,4 @@
-"""Watches: from a version on, what changes."""
+"""Watches: the changes after a version."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from csm_emulator.services.kubernetes.storage import history
 from services.kubernetes.api import HOOKS, MAPS, PODS, TABLE, Api
 
 
-def told(events: list[dict[str, dict[str, dict[str, str]]]]) -> list[tuple[object, str]]:
-    return [(each["type"], each["object"]["metadata"]["name"]) for each in events]
+def changes(events: list[dict[str, dict[str, dict[str, str]]]]) -> list[tuple[object, str]]:
+    return [(event["type"], event["object"]["metadata"]["name"]) for event in events]
 
 
 def void(_: object) -> None:
-    """For what is done, not asked."""
+    """Runs an action without a reply."""
 
 
 def version(api: Api) -> str:
@@ -33,8 +33,8 @@ def test_changes_after_a_version(api: Api) -> None:
         api.ask("DELETE", f"{MAPS}/new")
 
     events = api.events(f"{MAPS}?watch=true&resourceVersion={start}", do)
-    assert told(events) == [("ADDED", "before"), ("ADDED", "new"), ("MODIFIED", "new"), ("DELETED", "new")]
-    versions = [int(each["object"]["metadata"]["resourceVersion"]) for each in events]
+    assert changes(events) == [("ADDED", "before"), ("ADDED", "new"), ("MODIFIED", "new"), ("DELETED", "new")]
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
     assert versions == sorted(set(versions))
     assert events[2]["object"]["data"] == {"a": "b"}
 
@@ -42,7 +42,7 @@ def test_changes_after_a_version(api: Api) -> None:
 def test_without_a_version_everything_comes_first(api: Api) -> None:
     api.create(MAPS, "old")
     events = api.events(f"{MAPS}?watch=1", lambda: None)
-    assert told(events) == [("ADDED", "old")]
+    assert changes(events) == [("ADDED", "old")]
     path = f"{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     added, bookmark = api.events(path, lambda: None)
     assert (added["type"], bookmark["type"]) == ("ADDED", "BOOKMARK")
@@ -58,14 +58,16 @@ def test_what_leaves_the_selection_is_deleted_for_the_watcher(api: Api) -> None:
         api.patch(f"{MAPS}/one", {"metadata": {"labels": {"x": "z"}}})
 
     events = api.events(f"{MAPS}?watch=true&labelSelector=x%3Dy&resourceVersion={start}", do)
-    assert told(events) == [("ADDED", "one"), ("DELETED", "one")]
+    assert changes(events) == [("ADDED", "one"), ("DELETED", "one")]
 
 
 def test_one_object_is_watched_by_its_name(api: Api) -> None:
     api.create(MAPS, "one")
     api.create(MAPS, "two")
-    assert told(api.events(f"{MAPS}?watch=true&fieldSelector=metadata.name%3Dtwo", lambda: None)) == [("ADDED", "two")]
-    assert told(api.events(f"{MAPS}/one?watch=true", lambda: None)) == [("ADDED", "one")]
+    assert changes(api.events(f"{MAPS}?watch=true&fieldSelector=metadata.name%3Dtwo", lambda: None)) == [
+        ("ADDED", "two")
+    ]
+    assert changes(api.events(f"{MAPS}/one?watch=true", lambda: None)) == [("ADDED", "one")]
 
 
 def test_pods_and_jobs_are_watched_too(api: Api) -> None:
@@ -80,10 +82,10 @@ def test_pods_and_jobs_are_watched_too(api: Api) -> None:
 
     path = f"{PODS}?watch=true&resourceVersion={start}"
     events = api.events(path, do)
-    assert told(events) == [("ADDED", "j-1"), ("MODIFIED", "j-1"), ("MODIFIED", "j-1"), ("DELETED", "j-1")]
-    assert [each["object"]["status"]["phase"] for each in events] == ["Pending", "Running", "Succeeded", "Succeeded"]
+    assert changes(events) == [("ADDED", "j-1"), ("MODIFIED", "j-1"), ("MODIFIED", "j-1"), ("DELETED", "j-1")]
+    assert [event["object"]["status"]["phase"] for event in events] == ["Pending", "Running", "Succeeded", "Succeeded"]
     jobs = api.events(f"/apis/batch/v1/jobs?watch=true&resourceVersion={start}", lambda: None)
-    assert told(jobs) == [("ADDED", "j"), ("MODIFIED", "j"), ("MODIFIED", "j"), ("DELETED", "j")]
+    assert changes(jobs) == [("ADDED", "j"), ("MODIFIED", "j"), ("MODIFIED", "j"), ("DELETED", "j")]
 
 
 def test_too_old_a_version_is_gone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +103,7 @@ def test_too_old_a_version_is_gone(api: Api, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_table_is_watched_with_its_head_once(api: Api) -> None:
     api.create(MAPS, "one")
     first, second = api.events(f"{MAPS}?watch=true", lambda: void(api.create(MAPS, "two")), TABLE)
-    assert [each["name"] for each in first["object"]["columnDefinitions"]] == ["Name", "Data", "Age"]
+    assert [column["name"] for column in first["object"]["columnDefinitions"]] == ["Name", "Data", "Age"]
     assert second["object"]["columnDefinitions"] == []
     assert second["object"]["rows"][0]["cells"] == ["two", 0, "0s"]
 
@@ -109,7 +111,7 @@ def test_a_table_is_watched_with_its_head_once(api: Api) -> None:
 def test_a_watch_ends_in_time_and_has_bookmarks(api: Api) -> None:
     path = f"{HOOKS}?watch=true&timeoutSeconds=120&allowWatchBookmarks=true&resourceVersion={version(api)}"
     events = api.events(path, lambda: api.step(61))
-    assert [each["type"] for each in events] == ["BOOKMARK"]
+    assert [event["type"] for event in events] == ["BOOKMARK"]
     assert events[0]["object"]["kind"] == "GlobalTenantHook"
     assert "name" not in events[0]["object"]["metadata"]
 

@@ -1,4 +1,4 @@
-"""What a workload is filled in with, and which revisions a Deployment remembers."""
+"""The defaults of a workload, and the revisions that a Deployment remembers."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ def make(api: Api, plural: str, **spec: Any) -> Any:
 
 
 def restart(api: Api, moment: str) -> None:
-    """As ``kubectl rollout restart`` does."""
+    """The patch of ``kubectl rollout restart``."""
     marks = {"annotations": {"kubectl.kubernetes.io/restartedAt": moment}}
     api.patch(IMS, {"spec": {"template": {"metadata": marks}}}, STRATEGIC)
     api.step(30)
 
 
 def undo(api: Api, revision: str) -> None:
-    """As ``kubectl rollout undo`` does: with all the fields that Go writes."""
-    found = next(each for each in sets(api) if each["metadata"]["annotations"][REVISION] == revision)
-    template = found["spec"]["template"]
-    labels = {name: each for name, each in template["metadata"]["labels"].items() if name != "pod-template-hash"}
+    """The patch of ``kubectl rollout undo``, with all the fields that Go writes."""
+    replica_set = next(
+        candidate for candidate in sets(api) if candidate["metadata"]["annotations"][REVISION] == revision
+    )
+    template = replica_set["spec"]["template"]
+    labels = {name: value for name, value in template["metadata"]["labels"].items() if name != "pod-template-hash"}
     meta = {**template["metadata"], "labels": labels, "creationTimestamp": None}
     spec = {**template["spec"], "securityContext": {}, "volumes": []}
     marks = api.get(IMS)["metadata"]["annotations"]
@@ -47,12 +49,12 @@ def undo(api: Api, revision: str) -> None:
 
 
 def sets(api: Api) -> list[Any]:
-    found = api.get(f"{APPS}/services/replicasets?labelSelector=app.kubernetes.io/name%3Dcray-ims")["items"]
-    return sorted(found, key=lambda each: int(each["metadata"]["annotations"][REVISION]))
+    replica_sets = api.get(f"{APPS}/services/replicasets?labelSelector=app.kubernetes.io/name%3Dcray-ims")["items"]
+    return sorted(replica_sets, key=lambda replica_set: int(replica_set["metadata"]["annotations"][REVISION]))
 
 
 def revisions(api: Api) -> list[str]:
-    return [each["metadata"]["annotations"][REVISION] for each in sets(api)]
+    return [replica_set["metadata"]["annotations"][REVISION] for replica_set in sets(api)]
 
 
 def revision(api: Api) -> str:
@@ -63,8 +65,8 @@ def test_a_deployment_is_filled_in(api: Api) -> None:
     filled = {"replicas": 1, "strategy": ROLLING, "progressDeadlineSeconds": 600, "revisionHistoryLimit": 10}
     seeded = api.get(IMS)["spec"]
     assert {name: seeded[name] for name in filled} == filled
-    made = make(api, "deployments")
-    assert {name: made[name] for name in filled} == filled
+    deployment = make(api, "deployments")
+    assert {name: deployment[name] for name in filled} == filled
 
 
 def test_a_stateful_set_is_filled_in(api: Api) -> None:
@@ -76,18 +78,18 @@ def test_a_stateful_set_is_filled_in(api: Api) -> None:
     }
     seeded = api.get(f"{APPS}/services/statefulsets/cray-keycloak")["spec"]
     assert {name: seeded[name] for name in filled} == filled
-    made = make(api, "statefulsets")
-    assert {name: made[name] for name in filled} == filled
+    stateful_set = make(api, "statefulsets")
+    assert {name: stateful_set[name] for name in filled} == filled
 
 
-def test_what_was_said_stays(api: Api) -> None:
+def test_fields_of_the_client_stay(api: Api) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
-    made = make(api, "deployments", strategy=strategy, replicas=0, revisionHistoryLimit=0)
-    assert made["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": "25%"}
-    assert (made["replicas"], made["revisionHistoryLimit"]) == (0, 0)
+    deployment = make(api, "deployments", strategy=strategy, replicas=0, revisionHistoryLimit=0)
+    assert deployment["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": "25%"}
+    assert (deployment["replicas"], deployment["revisionHistoryLimit"]) == (0, 0)
     patch = {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}}
-    told = api.patch(f"{APPS}/user/deployments/mine", patch, MERGE).json()
-    assert told["spec"]["strategy"] == {"type": "Recreate"}
+    patched = api.patch(f"{APPS}/user/deployments/mine", patch, MERGE).json()
+    assert patched["spec"]["strategy"] == {"type": "Recreate"}
 
 
 @pytest.mark.parametrize("spec", [{"strategy": "x"}, {"strategy": {"rollingUpdate": 1}}, {"revisionHistoryLimit": "x"}])
@@ -105,7 +107,7 @@ def test_a_deployment_goes_back(api: Api) -> None:
     back = sets(api)[-1]
     assert back["metadata"]["uid"] == first["metadata"]["uid"]
     assert back["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"] == "1"
-    assert [each["status"]["replicas"] for each in sets(api)] == [0, 1]
+    assert [replica_set["status"]["replicas"] for replica_set in sets(api)] == [0, 1]
     undo(api, "2")
     undo(api, "3")
     assert sets(api)[-1]["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"] == "1,3"
@@ -123,7 +125,7 @@ def test_why_it_was_changed(api: Api) -> None:
     restart(api, "one")
     api.patch(IMS, {"metadata": {"annotations": {CAUSE: "a reason"}}})
     api.step(5)
-    assert [each["metadata"]["annotations"].get(CAUSE) for each in sets(api)] == [None, "a reason"]
+    assert [replica_set["metadata"]["annotations"].get(CAUSE) for replica_set in sets(api)] == [None, "a reason"]
 
 
 def test_old_revisions_are_forgotten(api: Api) -> None:

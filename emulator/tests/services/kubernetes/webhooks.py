@@ -1,4 +1,4 @@
-"""What TAPMS's webhooks may answer."""
+"""Possible answers of TAPMS's webhooks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from csm_emulator.transport.call import Reply
 
 
 def answering(**response: Any) -> Reply:
-    told = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": {"uid": "u", **response}}
-    return Reply(200, json.dumps(told).encode())
+    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": {"uid": "u", **response}}
+    return Reply(200, json.dumps(review).encode())
 
 
 def allowing(**more: Any) -> Reply:

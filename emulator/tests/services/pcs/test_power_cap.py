@@ -1,4 +1,4 @@
-"""Power caps: tasks that read and write what the controllers keep."""
+"""Power caps: tasks that read and write the limits of controllers."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ MANAGEMENT = "x3000c0s1b0n0"
 UNKNOWN = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
 
-def done(pcs: Pcs, method: str, path: str, body: Any, after: float = 1.0) -> dict[str, Any]:
+def run_task(pcs: Pcs, method: str, path: str, body: Any, seconds: float = 1.0) -> dict[str, Any]:
     reply = pcs.ask(method, path, body)
     assert reply.status == 200, reply.body
     identity = reply.json()["taskID"]
     assert dict(reply.headers)["Location"] == f"../power-cap/{identity}"
-    pcs.site.step(after)
+    pcs.site.step(seconds)
     return dict(pcs.ask("GET", f"/power-cap/{identity}").json())
 
 
-def snapshot(pcs: Pcs, *names: str, after: float = 1.0) -> dict[str, Any]:
-    return done(pcs, "POST", "/power-cap/snapshot", {"xnames": list(names)}, after)
+def snapshot(pcs: Pcs, *names: str, seconds: float = 1.0) -> dict[str, Any]:
+    return run_task(pcs, "POST", "/power-cap/snapshot", {"xnames": list(names)}, seconds)
 
 
 def patch(pcs: Pcs, xname: str, **controls: int) -> dict[str, Any]:
-    wanted = [{"name": name.replace("_", " "), "value": value} for name, value in controls.items()]
-    return done(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": wanted}]})
+    limits = [{"name": name.replace("_", " "), "value": value} for name, value in controls.items()]
+    return run_task(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": limits}]})
 
 
 def test_a_snapshot(pcs: Pcs) -> None:
-    told = snapshot(pcs, UP)
-    assert (told["type"], told["taskStatus"]) == ("snapshot", "completed")
-    assert told["taskCounts"]["succeeded"] == 1
-    assert told["components"] == [
+    task = snapshot(pcs, UP)
+    assert (task["type"], task["taskStatus"]) == ("snapshot", "completed")
+    assert task["taskCounts"]["succeeded"] == 1
+    assert task["components"] == [
         {
             "xname": UP,
             "limits": {"hostLimitMax": 925, "hostLimitMin": 350},
@@ -45,8 +45,8 @@ def test_a_snapshot(pcs: Pcs) -> None:
 
 
 def test_a_cap_is_read_back(pcs: Pcs) -> None:
-    told = patch(pcs, UP, Node_Power_Limit=600)
-    assert (told["type"], told["taskStatus"]) == ("patch", "completed")
+    task = patch(pcs, UP, Node_Power_Limit=600)
+    assert (task["type"], task["taskStatus"]) == ("patch", "completed")
     limits = snapshot(pcs, UP)["components"][0]["powerCapLimits"]
     assert limits[0]["currentValue"] == 600
     patch(pcs, UP, Node_Power_Limit=0)
@@ -61,15 +61,15 @@ def test_a_cap_is_read_back(pcs: Pcs) -> None:
     ],
 )
 def test_a_cap_out_of_range(pcs: Pcs, watts: int, error: str) -> None:
-    told = patch(pcs, UP, Node_Power_Limit=watts)
-    assert told["components"] == [{"xname": UP, "error": error}]
-    assert told["taskCounts"]["failed"] == 1
+    task = patch(pcs, UP, Node_Power_Limit=watts)
+    assert task["components"] == [{"xname": UP, "error": error}]
+    assert task["taskCounts"]["failed"] == 1
     assert pcs.site.machine.caps.read(UP) == 0
 
 
 def test_controls_that_are_not_there(pcs: Pcs) -> None:
-    told = patch(pcs, UP, Warp=600, Node_Power_Limit=500)
-    assert told["taskCounts"] == {
+    task = patch(pcs, UP, Warp=600, Node_Power_Limit=500)
+    assert task["taskCounts"] == {
         "total": 2,
         "new": 0,
         "in-progress": 0,
@@ -77,34 +77,34 @@ def test_controls_that_are_not_there(pcs: Pcs) -> None:
         "succeeded": 1,
         "un-supported": 0,
     }
-    assert told["components"][0]["error"] == "Skipping undefined control 'Warp'"
+    assert task["components"][0]["error"] == "Skipping undefined control 'Warp'"
     assert pcs.site.machine.caps.read(UP) == 500
 
 
 def test_what_cannot_be_capped(pcs: Pcs) -> None:
-    told = snapshot(pcs, BMC, MANAGEMENT, "nonsense", "x1000c7s7b0n0")
-    assert {each["xname"]: each["error"] for each in told["components"]} == {
+    task = snapshot(pcs, BMC, MANAGEMENT, "nonsense", "x1000c7s7b0n0")
+    assert {component["xname"]: component["error"] for component in task["components"]} == {
         BMC: "Type, NodeBMC unsupported for power capping",
         MANAGEMENT: "Power capping Management nodes is not supported",
         "nonsense": "Invalid xname",
         "x1000c7s7b0n0": "Xname not found in HSM",
     }
-    assert (told["taskCounts"]["un-supported"], told["taskCounts"]["failed"]) == (2, 2)
+    assert (task["taskCounts"]["un-supported"], task["taskCounts"]["failed"]) == (2, 2)
 
 
 def test_a_silent_controller_holds_the_task_up(pcs: Pcs) -> None:
     pcs.break_("bmc-unreachable", BMC)
-    told = snapshot(pcs, UP, DOWN)
-    assert (told["taskStatus"], told["taskCounts"]["in-progress"]) == ("in-progress", 1)
+    task = snapshot(pcs, UP, DOWN)
+    assert (task["taskStatus"], task["taskCounts"]["in-progress"]) == ("in-progress", 1)
     pcs.site.step(40.0)
-    told = pcs.ask("GET", f"/power-cap/{told['taskID']}").json()
-    assert (told["taskStatus"], told["taskCounts"]["failed"], told["taskCounts"]["succeeded"]) == ("completed", 1, 1)
+    task = pcs.ask("GET", f"/power-cap/{task['taskID']}").json()
+    assert (task["taskStatus"], task["taskCounts"]["failed"], task["taskCounts"]["succeeded"]) == ("completed", 1, 1)
 
 
 def test_the_list_and_its_end(pcs: Pcs) -> None:
-    told = snapshot(pcs, UP)
-    (listed,) = pcs.ask("GET", "/power-cap").json()["tasks"]
-    assert listed == {key: value for key, value in told.items() if key != "components"}
+    task = snapshot(pcs, UP)
+    (summary,) = pcs.ask("GET", "/power-cap").json()["tasks"]
+    assert summary == {key: value for key, value in task.items() if key != "components"}
     pcs.site.step(86400.0)
     assert pcs.ask("GET", "/power-cap").json() == {"tasks": []}
 

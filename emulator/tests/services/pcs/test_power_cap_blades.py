@@ -1,4 +1,4 @@
-"""Power caps of every kind of node: controls of their own on liquid-cooled blades, one for all in racks."""
+"""Power caps of every kind of node: several controls on liquid-cooled blades, one control in racks."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def pcs(machine: Site) -> Iterator[Pcs]:
 def task(pcs: Pcs, method: str, path: str, body: Any) -> dict[str, Any]:
     identity = pcs.ask(method, path, body).json()["taskID"]
     pcs.site.step(1.0)
-    told = dict(pcs.ask("GET", f"/power-cap/{identity}").json())
-    assert told["taskStatus"] == "completed"
-    return told
+    record = dict(pcs.ask("GET", f"/power-cap/{identity}").json())
+    assert record["taskStatus"] == "completed"
+    return record
 
 
 def snapshot(pcs: Pcs, *names: str) -> dict[str, Any]:
@@ -49,15 +49,15 @@ def snapshot(pcs: Pcs, *names: str) -> dict[str, Any]:
 
 
 def patch(pcs: Pcs, xname: str, controls: dict[str, int]) -> dict[str, Any]:
-    wanted = [{"name": name, "value": value} for name, value in controls.items()]
-    return task(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": wanted}]})
+    limits = [{"name": name, "value": value} for name, value in controls.items()]
+    return task(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": limits}]})
 
 
-def shown(told: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
-    (component,) = told["components"]
+def limits_of(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
+    (component,) = record["components"]
     return {
-        each["name"]: (each["currentValue"], each["minimumValue"], each["maximumValue"])
-        for each in component["powerCapLimits"]
+        limit["name"]: (limit["currentValue"], limit["minimumValue"], limit["maximumValue"])
+        for limit in component["powerCapLimits"]
     }
 
 
@@ -75,16 +75,16 @@ def shown(told: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
 def test_a_snapshot_of_a_blade_has_a_task_for_each_control(
     pcs: Pcs, node: str, limits: tuple[int, int], accelerators: tuple[int, int] | None
 ) -> None:
-    told = snapshot(pcs, node)
+    record = snapshot(pcs, node)
     names = [NODE, *(GPUS if accelerators else ())]
-    assert (told["taskCounts"]["total"], told["taskCounts"]["succeeded"]) == (len(names), len(names))
-    found = shown(told)
-    assert set(found) == set(names)
-    assert found[NODE] == (0, *limits)
-    assert {found[name] for name in GPUS if name in found} == ({(0, *accelerators)} if accelerators else set())
+    assert (record["taskCounts"]["total"], record["taskCounts"]["succeeded"]) == (len(names), len(names))
+    ranges = limits_of(record)
+    assert set(ranges) == set(names)
+    assert ranges[NODE] == (0, *limits)
+    assert {ranges[name] for name in GPUS if name in ranges} == ({(0, *accelerators)} if accelerators else set())
 
 
-def test_limits_of_the_node_are_told_when_its_own_control_comes_first(pcs: Pcs) -> None:
+def test_limits_of_the_node_are_shown_when_its_control_comes_first(pcs: Pcs) -> None:
     first = set()
     for _ in range(20):
         (component,) = snapshot(pcs, MI250X)["components"]
@@ -99,24 +99,24 @@ def test_limits_of_the_node_are_told_when_its_own_control_comes_first(pcs: Pcs) 
 
 
 def test_a_change_of_several_controls_is_one_task(pcs: Pcs) -> None:
-    told = patch(pcs, MI250X, {NODE: 1500, **dict.fromkeys(GPUS, 300)})
-    assert (told["taskCounts"]["total"], told["taskCounts"]["succeeded"]) == (1, 1)
-    assert shown(told) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (300, 100, 560))}
-    assert shown(snapshot(pcs, MI250X)) == shown(told)
+    record = patch(pcs, MI250X, {NODE: 1500, **dict.fromkeys(GPUS, 300)})
+    assert (record["taskCounts"]["total"], record["taskCounts"]["succeeded"]) == (1, 1)
+    assert limits_of(record) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (300, 100, 560))}
+    assert limits_of(snapshot(pcs, MI250X)) == limits_of(record)
     patch(pcs, MI250X, {GPUS[2]: 0})
-    assert shown(snapshot(pcs, MI250X))[GPUS[2]] == (0, 100, 560)
-    assert shown(snapshot(pcs, MI250X))[GPUS[1]] == (300, 100, 560)
+    assert limits_of(snapshot(pcs, MI250X))[GPUS[2]] == (0, 100, 560)
+    assert limits_of(snapshot(pcs, MI250X))[GPUS[1]] == (300, 100, 560)
 
 
-def test_what_is_out_of_range_is_told_and_the_rest_is_done(pcs: Pcs) -> None:
-    told = patch(pcs, MI250X, {NODE: 1500, GPUS[0]: 99, "Warp": 1})
-    (component,) = told["components"]
-    assert (told["taskCounts"]["failed"], told["taskCounts"]["succeeded"]) == (1, 1)
+def test_values_out_of_range_are_errors_and_the_others_are_set(pcs: Pcs) -> None:
+    record = patch(pcs, MI250X, {NODE: 1500, GPUS[0]: 99, "Warp": 1})
+    (component,) = record["components"]
+    assert (record["taskCounts"]["failed"], record["taskCounts"]["succeeded"]) == (1, 1)
     assert set(component["error"].split("; ")) == {
         "Skipping undefined control 'Warp'",
         f"Control ({GPUS[0]}) value (99) is less than minimum (100)",
     }
-    assert shown(snapshot(pcs, MI250X)) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (0, 100, 560))}
+    assert limits_of(snapshot(pcs, MI250X)) == {NODE: (1500, 764, 2754), **dict.fromkeys(GPUS, (0, 100, 560))}
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_servers_in_racks_have_one_control(
     (component,) = snapshot(pcs, node)["components"]
     limits = {"hostLimitMax": most, "hostLimitMin": least}
     assert component["limits"] == {name: value for name, value in limits.items() if value is not None}
-    told = {"name": control, "currentValue": 0, "maximumValue": most, "minimumValue": least}
-    assert component["powerCapLimits"] == [{name: value for name, value in told.items() if value is not None}]
+    expected = {"name": control, "currentValue": 0, "maximumValue": most, "minimumValue": least}
+    assert component["powerCapLimits"] == [{name: value for name, value in expected.items() if value is not None}]
     patch(pcs, node, {control: 1200})
     assert snapshot(pcs, node)["components"][0]["powerCapLimits"][0]["currentValue"] == 1200
 
@@ -140,7 +140,7 @@ def test_hsm_has_the_controls_as_discovery_found_them(machine: Site) -> None:
     info = hsm.get(f"/Inventory/ComponentEndpoints/{MI250X}")["RedfishSystemInfo"]
     assert info["PowerURL"] == "/redfish/v1/Chassis/Node0/Power"
     assert "PowerControl" not in info
-    assert [each["Control"]["Name"] for each in info["Controls"]] == [NODE, *GPUS]
+    assert [control["Control"]["Name"] for control in info["Controls"]] == [NODE, *GPUS]
     assert info["Controls"][1] == {
         "URL": "/redfish/v1/Chassis/Node0/Controls/Accelerator0PowerLimit",
         "Control": {
@@ -179,8 +179,12 @@ def test_capmc_has_the_same_controls(machine: Site, pcs: Pcs) -> None:
     body = {"nids": [{"nid": place.nid, "controls": controls}]}
     assert capmc.ask("POST", "/set_power_cap", body).json() == {"e": 0, "err_msg": "", "nids": None}
     read = capmc.ask("POST", "/get_power_cap", {"nids": [place.nid]}).json()["nids"][0]["controls"]
-    assert {each["name"]: each["val"] for each in read} == {NODE: 2000, **dict.fromkeys(GPUS[:3], 0), GPUS[3]: 400}
+    assert {control["name"]: control["val"] for control in read} == {
+        NODE: 2000,
+        **dict.fromkeys(GPUS[:3], 0),
+        GPUS[3]: 400,
+    }
     (group,) = capmc.ask("POST", "/get_power_cap_capabilities", {"nids": [place.nid]}).json()["groups"]
-    assert [each["name"] for each in group["controls"]] == [NODE, *GPUS]
+    assert [control["name"] for control in group["controls"]] == [NODE, *GPUS]
     assert (group["host_limit_max"], group["supply"], group["powerup"]) == (2960, 2960, 0)
-    assert shown(snapshot(pcs, HOPPER))[GPUS[3]] == (400, 200, 660)
+    assert limits_of(snapshot(pcs, HOPPER))[GPUS[3]] == (400, 200, 660)

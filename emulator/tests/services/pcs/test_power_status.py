@@ -1,4 +1,4 @@
-"""Power status: what the last poll saw."""
+"""Power status: the result of the last poll."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from power_client import BLADE, BMC, DOWN, UP, Pcs
 
 
 def names(pcs: Pcs, query: str) -> list[str]:
-    return [each["xname"] for each in pcs.ask("GET", f"/power-status{query}").json()["status"]]
+    return [status["xname"] for status in pcs.ask("GET", f"/power-status{query}").json()["status"]]
 
 
 def test_a_node(pcs: Pcs) -> None:
@@ -24,8 +24,8 @@ def test_a_node(pcs: Pcs) -> None:
 
 
 def test_a_controller_can_only_restart(pcs: Pcs) -> None:
-    told = pcs.status(BMC)
-    assert (told["powerState"], told["supportedPowerTransitions"]) == ("on", ["Soft-Restart"])
+    status = pcs.status(BMC)
+    assert (status["powerState"], status["supportedPowerTransitions"]) == ("on", ["Soft-Restart"])
 
 
 def test_it_lags_behind(pcs: Pcs) -> None:
@@ -34,11 +34,11 @@ def test_it_lags_behind(pcs: Pcs) -> None:
     assert pcs.site.machine.power.state(DOWN) == "on"
     assert pcs.status(DOWN)["powerState"] == "off"
     pcs.site.step(10.0)
-    told = pcs.status(DOWN)
-    assert (told["powerState"], told["lastUpdated"]) == ("on", "2027-01-15T08:00:30Z")
+    status = pcs.status(DOWN)
+    assert (status["powerState"], status["lastUpdated"]) == ("on", "2027-01-15T08:00:30Z")
 
 
-def test_what_happens_between_two_polls_nobody_sees(pcs: Pcs) -> None:
+def test_a_change_between_two_polls_is_not_seen(pcs: Pcs) -> None:
     pcs.site.machine.power.reset(UP, "PowerCycle", "test")
     for _ in range(60):
         pcs.site.step(0.5)
@@ -50,18 +50,18 @@ def test_what_happens_between_two_polls_nobody_sees(pcs: Pcs) -> None:
 
 def test_a_controller_that_does_not_answer(pcs: Pcs) -> None:
     pcs.break_("bmc-unreachable", BMC)
-    told = pcs.status(UP)
-    assert (told["powerState"], told["managementState"]) == ("undefined", "unavailable")
+    status = pcs.status(UP)
+    assert (status["powerState"], status["managementState"]) == ("undefined", "unavailable")
     assert UP in names(pcs, "?managementStateFilter=unavailable")
     assert UP in names(pcs, "?powerStateFilter=undefined")
     assert UP not in names(pcs, "?powerStateFilter=ON")
 
 
 def test_all_of_them_in_the_order_of_their_names(pcs: Pcs) -> None:
-    found = names(pcs, "")
-    assert found == sorted(found)
-    assert {UP, DOWN, BLADE, BMC, "x1000c0", "x1000c0b0", "x1000c0r3", "x3000m0p0v1"} <= set(found)
-    assert "x1000" not in found
+    names_in_order = names(pcs, "")
+    assert names_in_order == sorted(names_in_order)
+    assert {UP, DOWN, BLADE, BMC, "x1000c0", "x1000c0b0", "x1000c0r3", "x3000m0p0v1"} <= set(names_in_order)
+    assert "x1000" not in names_in_order
 
 
 def test_filters(pcs: Pcs) -> None:
@@ -73,7 +73,7 @@ def test_filters(pcs: Pcs) -> None:
 def test_the_same_with_a_body(pcs: Pcs) -> None:
     body = {"xname": [UP, DOWN], "powerStateFilter": "on"}
     reply = pcs.ask("POST", "/power-status", body)
-    assert [each["xname"] for each in reply.json()["status"]] == [UP]
+    assert [status["xname"] for status in reply.json()["status"]] == [UP]
     everything = pcs.ask("POST", "/power-status", {}).json()
     assert everything == pcs.ask("GET", "/power-status").json()
 

@@ -1,4 +1,4 @@
-"""What is kept of transitions, and what outlives a restart."""
+"""The records of transitions, and those that survive a restart."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def open_tiny(path: Path) -> Site:
 
 
 def story(pcs: Pcs) -> list[object]:
-    """Everything that a client sees, second by second."""
+    """All replies about the transitions, second by second."""
     transitions = [pcs.start("off", UP, DOWN), pcs.start("on", DOWN, DOWN_TOO)]
-    seen: list[object] = []
+    statuses: list[object] = []
     for _ in range(120):
         pcs.site.step(1.0)
-        seen += [pcs.show(transition) for transition in transitions]
-    return seen
+        statuses += [pcs.show(transition) for transition in transitions]
+    return statuses
 
 
 def test_the_same_seed_and_requests_give_the_same_times(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_what_the_old_process_had_in_mind_is_forgotten(pcs: Pcs) -> None:
 def test_an_ended_one_does_not_begin_again(pcs: Pcs) -> None:
     transition = pcs.start("on", DOWN)
     pcs.finish(transition)
-    before = pcs.show(transition)
+    record_before = pcs.show(transition)
     pcs.break_("service-restart", "pcs", seconds=5)
     pcs.site.step(120.0)
-    assert pcs.show(transition) == before
+    assert pcs.show(transition) == record_before
     assert pcs.orders(DOWN) == ["On"]
 
 
@@ -109,16 +109,16 @@ def test_after_a_day_even_the_endless_is_aborted(pcs: Pcs) -> None:
 def test_the_list_has_no_tasks(pcs: Pcs) -> None:
     transition = pcs.start("Soft-OFF", UP)
     pcs.site.step(1.0)
-    (told,) = pcs.ask("GET", "/transitions").json()["transitions"]
-    assert told["transitionID"] == transition
-    assert told["operation"] == "Soft-Off"
-    assert "tasks" not in told
-    assert told["taskCounts"]["in-progress"] == 1
-    assert told["createTime"] == "2027-01-15T08:00:00Z"
-    assert told["automaticExpirationTime"] == "2027-01-16T08:00:00Z"
+    (entry,) = pcs.ask("GET", "/transitions").json()["transitions"]
+    assert entry["transitionID"] == transition
+    assert entry["operation"] == "Soft-Off"
+    assert "tasks" not in entry
+    assert entry["taskCounts"]["in-progress"] == 1
+    assert entry["createTime"] == "2027-01-15T08:00:00Z"
+    assert entry["automaticExpirationTime"] == "2027-01-16T08:00:00Z"
 
 
-def test_creation_says_where(pcs: Pcs) -> None:
+def test_creation_returns_the_location(pcs: Pcs) -> None:
     reply = pcs.ask("POST", "/transitions", {"operation": "on", "location": []})
     assert reply.json()["operation"] == "On"
     assert dict(reply.headers)["Location"] == f"../transitions/{reply.json()['transitionID']}"
@@ -146,14 +146,14 @@ def test_no_such_transition(pcs: Pcs, method: str, text: str, status: int, detai
     }
 
 
-def test_so_many_ended_records_are_kept(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MAX_ENDED", 2)
+def test_the_number_of_ended_records_is_bounded(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST", 2)
     started = []
     for _ in range(3):
         started.append(pcs.start("on", UP))
         pcs.site.step(1.0)
-    kept = {each["transitionID"] for each in pcs.ask("GET", "/transitions").json()["transitions"]}
-    assert kept == set(started[1:])
+    kept_ids = {record["transitionID"] for record in pcs.ask("GET", "/transitions").json()["transitions"]}
+    assert kept_ids == set(started[1:])
 
 
 def test_long_texts_are_cut_when_a_record_is_large() -> None:

@@ -1,4 +1,4 @@
-"""Requests that are odd, and requests that are garbage."""
+"""Unusual and invalid requests."""
 
 from __future__ import annotations
 

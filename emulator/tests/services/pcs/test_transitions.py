@@ -1,4 +1,4 @@
-"""What a transition goes through, as its tasks tell it and as the hardware has it."""
+"""The stages of a transition, in its tasks and in the hardware."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def test_on(pcs: Pcs) -> None:
     }
     assert reserved(pcs, DOWN)
     pcs.finish(transition, 45.0)
-    told = pcs.show(transition)
-    assert told["tasks"] == [
+    record = pcs.show(transition)
+    assert record["tasks"] == [
         {"xname": DOWN, "taskStatus": "succeeded", "taskStatusDescription": "Transition confirmed, on"}
     ]
-    assert told["taskCounts"] == {
+    assert record["taskCounts"] == {
         "total": 1,
         "new": 0,
         "in-progress": 0,
@@ -70,7 +70,7 @@ def test_confirmation_comes_with_a_poll_and_not_before(pcs: Pcs) -> None:
     assert pcs.state(transition) == "completed"
 
 
-def test_off_is_graceful_where_a_system_hears_it(pcs: Pcs) -> None:
+def test_off_is_graceful_while_an_operating_system_runs(pcs: Pcs) -> None:
     transition = pcs.start("off", UP)
     assert pcs.finish(transition) < DEADLINE
     assert pcs.task(transition, UP)["taskStatusDescription"] == "Transition confirmed, gracefulshutdown"
@@ -120,7 +120,7 @@ def test_force_off_does_not_ask(pcs: Pcs) -> None:
 
 
 @pytest.mark.parametrize("operation", ["Soft-Restart", "Hard-Restart"])
-def test_restart_wants_it_on(pcs: Pcs, operation: str) -> None:
+def test_a_restart_requires_a_node_that_is_on(pcs: Pcs, operation: str) -> None:
     transition = pcs.start(operation, DOWN)
     pcs.finish(transition, 1.0)
     assert pcs.task(transition, DOWN) == {
@@ -141,12 +141,12 @@ def test_soft_restart_is_one_order(pcs: Pcs) -> None:
 
 def test_hard_restart_is_off_and_on(pcs: Pcs) -> None:
     transition = pcs.start("hard-restart", UP)
-    seen: list[str] = []
+    states: list[str] = []
     while pcs.state(transition) != "completed":
         pcs.site.step(5.0)
         description = pcs.task(transition, UP)["taskStatusDescription"]
-        seen += [description] if description not in seen else []
-    assert seen == [
+        states += [description] if description not in states else []
+    assert states == [
         "Confirming successful transition, gracefulshutdown",
         "Confirming successful transition, on",
         "Transition confirmed, on",
@@ -191,8 +191,8 @@ def test_already_there(pcs: Pcs) -> None:
 def test_what_cannot_be_is_a_task_that_fails(pcs: Pcs) -> None:
     transition = pcs.start("on", "x1000", "nonsense", "x1000c7s7b0n0", "X1000C0S0B1N0", UP)
     pcs.finish(transition, 1.0)
-    told = {task["xname"]: (task["taskStatus"], task.get("error")) for task in pcs.show(transition)["tasks"]}
-    assert told == {
+    tasks = {task["xname"]: (task["taskStatus"], task.get("error")) for task in pcs.show(transition)["tasks"]}
+    assert tasks == {
         "x1000": ("unsupported", "No power control for component type Cabinet"),
         "nonsense": ("failed", "Invalid xname"),
         "x1000c7s7b0n0": ("failed", "Missing xname"),
@@ -344,7 +344,7 @@ def test_a_controller_that_does_not_answer(pcs: Pcs) -> None:
 
 
 def test_a_controller_that_refuses_counts_as_one_that_took_the_order(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PCS's check of the answer's status can never be true; only the deadline shows that nothing happened."""
+    """PCS's check of the answer's status can never be true; only the deadline shows that the order had no effect."""
 
     def refuse(_self: Power, xname: str, action: str, _cause: str) -> None:
         raise ResetRefused(f"{xname} knows no reset {action}")
@@ -374,7 +374,7 @@ def test_a_node_that_stays_off(pcs: Pcs) -> None:
 
 
 def test_deadline_0_looks_once_all_the_same(pcs: Pcs) -> None:
-    """Whatever the specification says: the loop of domain/transitions.go is entered with ``||``."""
+    """The specification says otherwise: the loop of domain/transitions.go is entered with ``||``."""
     transition = pcs.start("off", UP, taskDeadlineMinutes=0)
     pcs.site.step(1.0)
     assert pcs.task(transition, UP)["taskStatusDescription"] == "Transition applied, gracefulshutdown. Not confirming."
@@ -383,7 +383,7 @@ def test_deadline_0_looks_once_all_the_same(pcs: Pcs) -> None:
     pcs.finish(transition)
 
 
-def test_deadline_minus_1_waits_until_somebody_aborts(pcs: Pcs) -> None:
+def test_deadline_minus_1_waits_until_an_abort(pcs: Pcs) -> None:
     pcs.finish(pcs.start("on", DOWN))
     transition = pcs.start("off", DOWN, taskDeadlineMinutes=-1)
     pcs.site.step(7200.0)
@@ -410,18 +410,18 @@ def test_but_not_for_ever(pcs: Pcs) -> None:
 
 
 def test_many_nodes_cost_hsm_no_more_calls_than_one(pcs: Pcs) -> None:
-    asked: list[str] = []
+    paths: list[str] = []
     through = pcs.site.mesh._ask
 
     def count(service: str, call: Call) -> Reply:
         if service == "smd" and any(part in call.path for part in ("/locks/", "/State/", "/powermaps")):
-            asked.append(f"{call.method} {call.path}")
+            paths.append(f"{call.method} {call.path}")
         return through(service, call)
 
     pcs.site.mesh._ask = count
     pcs.finish(pcs.start("on", DOWN))
-    for_one, asked[:] = list(asked), []
+    for_one, paths[:] = list(paths), []
     pcs.site.step(30.0)
     pcs.finish(pcs.start("on", *(f"x1000c0s1b{b}n{n}" for b in (0, 1) for n in (0, 1))))
-    assert asked == for_one
-    assert asked.count("POST /hsm/v2/locks/service/reservations") == 1
+    assert paths == for_one
+    assert paths.count("POST /hsm/v2/locks/service/reservations") == 1

@@ -1,4 +1,4 @@
-"""A client of S3 that signs by hand, without a network."""
+"""A client of S3 that signs its requests itself, without a network."""
 
 from __future__ import annotations
 
@@ -35,21 +35,27 @@ class Caller:
     ) -> Reply:
         path, _, query = target.partition("?")
         pairs = tuple(parse_qsl(query, keep_blank_values=True))
-        said = {"host": HOST, **({"x-amz-security-token": self._token} if self._token else {}), **(headers or {})}
-        request = Request(method, path, pairs, said, payload or hashlib.sha256(data).hexdigest())
+        request_headers = {
+            "host": HOST,
+            **({"x-amz-security-token": self._token} if self._token else {}),
+            **(headers or {}),
+        }
+        request = Request(method, path, pairs, request_headers, payload or hashlib.sha256(data).hexdigest())
         signed = signed_headers(request, self.keys, time.time() if moment is None else moment)
         return self.unsigned(method, target, data, signed)
 
     def unsigned(self, method: str, target: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Reply:
         path, _, query = target.partition("?")
         pairs = tuple(parse_qsl(query, keep_blank_values=True))
-        said = {"host": HOST, **(headers or {})}
-        return self.site.ask("s3", Call(method, unquote(path), pairs, said, data, base=f"http://{HOST}", target=target))
+        request_headers = {"host": HOST, **(headers or {})}
+        return self.site.ask(
+            "s3", Call(method, unquote(path), pairs, request_headers, data, base=f"http://{HOST}", target=target)
+        )
 
     def put(self, bucket: str, key: str, data: bytes = b"", **headers: str) -> str:
-        """Its etag."""
-        said = {name.replace("_", "-"): value for name, value in headers.items()}
-        reply = self.ask("PUT", encoded_path(f"/{bucket}/{key}"), data, said)
+        """The object's ETag."""
+        request_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        reply = self.ask("PUT", encoded_path(f"/{bucket}/{key}"), data, request_headers)
         assert reply.status == 200, reply.body
         return header(reply, "ETag").strip('"')
 
@@ -58,11 +64,11 @@ class Caller:
         assert reply.status == 200, reply.body
         return whole(reply)
 
-    def refused(self, method: str, target: str, data: bytes = b"", headers: dict[str, str] | None = None) -> str:
+    def refusal(self, method: str, target: str, data: bytes = b"", headers: dict[str, str] | None = None) -> str:
         return code(self.ask(method, target, data, headers))
 
     def texts(self, target: str, name: str) -> list[str]:
-        """What the elements of this name say, in order."""
+        """The texts of the elements with this name, in order."""
         reply = self.ask("GET", target)
         assert reply.status == 200, reply.body
         return texts(reply, name)
@@ -80,12 +86,12 @@ def code(reply: Reply) -> str:
 
 
 def header(reply: Reply, name: str) -> str:
-    found = [value for key, value in reply.headers if key.lower() == name.lower()]
-    return found[0] if found else ""
+    values = [value for key, value in reply.headers if key.lower() == name.lower()]
+    return values[0] if values else ""
 
 
 def whole(reply: Reply) -> bytes:
-    """The body, bit by bit where it comes so."""
+    """The body, read piece by piece if it is a stream."""
     if reply.stream is None:
         return reply.body
     pieces = reply.stream()

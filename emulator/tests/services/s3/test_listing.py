@@ -21,7 +21,7 @@ def filled(s3: Caller) -> Caller:
 def listed(s3: Caller, query: str = "") -> tuple[list[str], list[str]]:
     """Keys and common prefixes."""
     reply = s3.ask("GET", f"/sds?{query}")
-    # The first Prefix is the one that was asked for.
+    # The first Prefix is that of the request.
     return texts(reply, "Key"), texts(reply, "Prefix")[1:]
 
 
@@ -36,14 +36,14 @@ def test_names_come_in_order_by_prefix_and_level(filled: Caller, version: str) -
 
 
 def test_pages_by_marker(filled: Caller) -> None:
-    seen, marker = [], ""
+    keys, marker = [], ""
     while True:
         reply = filled.ask("GET", f"/sds?delimiter=/&max-keys=1&marker={marker}")
-        seen += texts(reply, "Key") + texts(reply, "Prefix")[1:]
+        keys += texts(reply, "Key") + texts(reply, "Prefix")[1:]
         if texts(reply, "IsTruncated") == ["false"]:
             break
         marker = texts(reply, "NextMarker")[0]
-    assert seen == ["a", "a/", "b/", "c"]
+    assert keys == ["a", "a/", "b/", "c"]
 
 
 def test_pages_by_token(filled: Caller) -> None:
@@ -67,7 +67,7 @@ def test_what_is_no_query_is_refused(s3: Caller) -> None:
         "list-type=2&continuation-token=!",
         "max-keys=%C2%B2",
     ):
-        assert s3.refused("GET", f"/sds?{query}") == "400 InvalidArgument"
+        assert s3.refusal("GET", f"/sds?{query}") == "400 InvalidArgument"
 
 
 def test_facts_of_each(filled: Caller) -> None:
@@ -80,14 +80,14 @@ def test_facts_of_each(filled: Caller) -> None:
 
 @given(st.sets(WORDS.filter(bool)), WORDS, st.sampled_from(["", "/", "a", "ab"]), st.integers(1, 4))
 def test_pages_together_are_what_one_page_would_be(names: set[str], prefix: str, delimiter: str, limit: int) -> None:
-    ordered, after, seen = sorted(names), "", []
+    ordered, position, keys = sorted(names), "", []
     while True:
-        found = select_page(ordered, ListOptions(prefix, delimiter, after, limit))
-        seen += sorted([*found.keys, *found.prefixes])
-        if not found.truncated:
+        keys_page = select_page(ordered, ListOptions(prefix, delimiter, position, limit))
+        keys += sorted([*keys_page.keys, *keys_page.prefixes])
+        if not keys_page.truncated:
             break
-        after = found.last
+        position = keys_page.last
     inside = [name for name in ordered if name.startswith(prefix)]
     ends = [(name, name.find(delimiter, len(prefix)) if delimiter else -1) for name in inside]
     expected = {name if end < 0 else name[: end + len(delimiter)] for name, end in ends}
-    assert sorted(seen) == sorted(expected)
+    assert sorted(keys) == sorted(expected)

@@ -24,7 +24,7 @@ def test_what_is_put_is_got_under_any_name(s3: Caller, key: str) -> None:
     assert s3.texts("/sds", "Key") == s3.texts("/sds?list-type=2", "Key") == [key]
 
 
-def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
+def test_metadata_of_an_object_come_back(s3: Caller) -> None:
     s3.put(
         "sds",
         "a",
@@ -38,11 +38,11 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
     for method in ("GET", "HEAD"):
         reply = s3.ask(method, "/sds/a")
         assert (reply.status, reply.media) == (200, "text/x-own")
-        told = [
+        headers_read = [
             header(reply, name)
             for name in ("content-encoding", "cache-control", "x-amz-meta-who", "x-amz-tagging-count")
         ]
-        assert told == ["gzip", "no-store", "me", "2"]
+        assert headers_read == ["gzip", "no-store", "me", "2"]
     assert header(s3.ask("HEAD", "/sds/a"), "Content-Length") == "4"
     assert s3.texts("/sds/a?tagging", "Key") == ["one", "two"]
     s3.put("sds", "a", b"other")
@@ -51,7 +51,7 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("encoding", "expected"),
     [
         ("gzip, aws-chunked", "gzip"),
         ("AWS-Chunked ,gzip", "gzip"),
@@ -60,9 +60,9 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
         ("gzip" + " " * 10_000 + "x", "gzip" + " " * 10_000 + "x"),
     ],
 )
-def test_how_a_body_came_is_not_kept(s3: Caller, said: str, kept: str) -> None:
-    s3.put("sds", "a", b"text", content_encoding=said)
-    assert header(s3.ask("GET", "/sds/a"), "content-encoding") == kept
+def test_how_a_body_came_is_not_kept(s3: Caller, encoding: str, expected: str) -> None:
+    s3.put("sds", "a", b"text", content_encoding=encoding)
+    assert header(s3.ask("GET", "/sds/a"), "content-encoding") == expected
 
 
 def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
@@ -73,11 +73,11 @@ def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
     assert s3.unsigned("GET", "/sds/a").status == 200
     assert code(s3.unsigned("GET", target)) == "400 InvalidRequest"
     for odd in ("a%0d%0ab", "%F0%9F%98%80"):
-        assert s3.refused("GET", f"/sds/a?response-content-type={odd}") == "400 InvalidArgument"
+        assert s3.refusal("GET", f"/sds/a?response-content-type={odd}") == "400 InvalidArgument"
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("range_header", "expected"),
     [
         ("bytes=0-3", (206, b"0123", "bytes 0-3/10")),
         ("bytes=7-", (206, b"789", "bytes 7-9/10")),
@@ -90,53 +90,53 @@ def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
         ("bytes=0-1,3-4", (200, b"0123456789", "")),
     ],
 )
-def test_ranges(s3: Caller, asked: str, expected: tuple[int, bytes, str]) -> None:
+def test_ranges(s3: Caller, range_header: str, expected: tuple[int, bytes, str]) -> None:
     s3.put("sds", "a", b"0123456789")
-    reply = s3.ask("GET", "/sds/a", headers={"range": asked})
+    reply = s3.ask("GET", "/sds/a", headers={"range": range_header})
     assert (reply.status, reply.body, header(reply, "content-range")) == expected
 
 
 def test_ranges_outside_of_the_object_are_refused(s3: Caller) -> None:
     s3.put("sds", "a", b"0123456789")
     s3.put("sds", "empty")
-    for target, asked in (("/sds/a", "bytes=10-"), ("/sds/a", "bytes=-0"), ("/sds/empty", "bytes=0-0")):
-        assert s3.refused("GET", target, headers={"range": asked}) == "416 InvalidRange"
+    for target, range_header in (("/sds/a", "bytes=10-"), ("/sds/a", "bytes=-0"), ("/sds/empty", "bytes=0-0")):
+        assert s3.refusal("GET", target, headers={"range": range_header}) == "416 InvalidRange"
 
 
-def test_a_range_is_of_the_object_that_is_meant(s3: Caller) -> None:
+def test_if_range_compares_the_etag(s3: Caller) -> None:
     etag = s3.put("sds", "a", b"0123456789")
-    for meant, status in ((f'"{etag}"', 206), ('"other"', 200)):
-        assert s3.ask("GET", "/sds/a", headers={"range": "bytes=0-1", "if-range": meant}).status == status
+    for condition, status in ((f'"{etag}"', 206), ('"other"', 200)):
+        assert s3.ask("GET", "/sds/a", headers={"range": "bytes=0-1", "if-range": condition}).status == status
 
 
 def test_conditions(s3: Caller) -> None:
     etag = s3.put("sds", "a", b"data")
     modified = header(s3.ask("HEAD", "/sds/a"), "last-modified")
-    before, other = "Sat, 01 Jan 2000 00:00:00 GMT", '"other"'
+    date_before, other_etag = "Sat, 01 Jan 2000 00:00:00 GMT", '"other"'
 
     def status(method: str = "GET", **headers: str) -> int:
-        said = {name.replace("_", "-"): value for name, value in headers.items()}
-        return s3.ask(method, "/sds/a", b"data" if method == "PUT" else b"", said).status
+        request_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        return s3.ask(method, "/sds/a", b"data" if method == "PUT" else b"", request_headers).status
 
     assert status(if_match=f'"{etag}"') == status(if_match=etag) == status(if_match="*") == 200
-    assert status(if_match=other) == status(if_unmodified_since=before) == 412
+    assert status(if_match=other_etag) == status(if_unmodified_since=date_before) == 412
     assert status(if_none_match=f'"x", "{etag}"') == status(if_modified_since=modified) == 304
-    assert status(if_none_match=other, if_modified_since=modified) == status(if_modified_since=before) == 200
-    assert status(if_match=etag, if_unmodified_since=before) == 200
+    assert status(if_none_match=other_etag, if_modified_since=modified) == status(if_modified_since=date_before) == 200
+    assert status(if_match=etag, if_unmodified_since=date_before) == 200
     assert status(if_modified_since="nonsense") == 200
-    assert status("PUT", if_none_match="*") == status("PUT", if_match=other) == 412
+    assert status("PUT", if_none_match="*") == status("PUT", if_match=other_etag) == 412
     assert status("PUT", if_match=etag) == 200
     assert s3.ask("PUT", "/sds/new", b"", {"if-none-match": "*"}).status == 200
-    assert s3.refused("PUT", "/sds/newer", b"", {"if-match": "*"}) == "404 NoSuchKey"
+    assert s3.refusal("PUT", "/sds/newer", b"", {"if-match": "*"}) == "404 NoSuchKey"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_checksums_are_looked_at_and_kept(s3: Caller, algorithm: str) -> None:
     data, name = bytes(range(256)) * 20, f"x-amz-checksum-{algorithm}"
-    made = checksum(algorithm, data)
-    assert header(s3.ask("PUT", "/sds/a", data, {name: made}), name) == made
-    assert s3.refused("PUT", "/sds/a", data + b"x", {name: made}) == "400 BadDigest"
-    assert header(s3.ask("HEAD", "/sds/a", headers={"x-amz-checksum-mode": "ENABLED"}), name) == made
+    checksum_value = checksum(algorithm, data)
+    assert header(s3.ask("PUT", "/sds/a", data, {name: checksum_value}), name) == checksum_value
+    assert s3.refusal("PUT", "/sds/a", data + b"x", {name: checksum_value}) == "400 BadDigest"
+    assert header(s3.ask("HEAD", "/sds/a", headers={"x-amz-checksum-mode": "ENABLED"}), name) == checksum_value
     assert header(s3.ask("HEAD", "/sds/a"), name) == ""
     assert s3.get("sds", "a") == data
 
@@ -157,9 +157,9 @@ def test_checksums_are_those_of_the_catalogue_of_crcs(algorithm: str, expected: 
 def test_md5_is_looked_at(s3: Caller) -> None:
     sound = b64encode(hashlib.md5(b"data", usedforsecurity=False).digest()).decode()
     assert s3.ask("PUT", "/sds/a", b"data", {"content-md5": sound}).status == 200
-    assert s3.refused("PUT", "/sds/b", b"other", {"content-md5": sound}) == "400 BadDigest"
-    assert s3.refused("PUT", "/sds/b", b"other", {"content-md5": "nonsense"}) == "400 InvalidDigest"
-    assert s3.refused("GET", "/sds/b") == "404 NoSuchKey"
+    assert s3.refusal("PUT", "/sds/b", b"other", {"content-md5": sound}) == "400 BadDigest"
+    assert s3.refusal("PUT", "/sds/b", b"other", {"content-md5": "nonsense"}) == "400 InvalidDigest"
+    assert s3.refusal("GET", "/sds/b") == "404 NoSuchKey"
 
 
 def test_copies(s3: Caller) -> None:
@@ -168,7 +168,7 @@ def test_copies(s3: Caller) -> None:
     assert texts(s3.ask("PUT", "/ims/copy", headers=source), "ETag") == [f'"{etag}"']
     reply = s3.ask("GET", "/ims/copy")
     assert (reply.body, reply.media, header(reply, "x-amz-meta-who")) == (b"data", "text/x-own", "me")
-    assert s3.refused("PUT", "/sds/a%20b", headers=source) == "400 InvalidRequest"
+    assert s3.refusal("PUT", "/sds/a%20b", headers=source) == "400 InvalidRequest"
     replaced = {**source, "x-amz-metadata-directive": "REPLACE", "x-amz-meta-who": "you"}
     assert s3.ask("PUT", "/sds/a%20b", headers=replaced).status == 200
     assert header(s3.ask("HEAD", "/sds/a%20b"), "x-amz-meta-who") == "you"
@@ -176,36 +176,36 @@ def test_copies(s3: Caller) -> None:
     assert s3.get("sds", "a b") == b"data"
     assert s3.texts("/sds/a%20b?tagging", "Value") == ["v"]
     failing = {**source, "x-amz-copy-source-if-none-match": etag}
-    assert s3.refused("PUT", "/ims/copy", headers=failing) == "412 PreconditionFailed"
+    assert s3.refusal("PUT", "/ims/copy", headers=failing) == "412 PreconditionFailed"
     for wrong, expected in (("sds", "400 InvalidArgument"), ("sds/x", "404 NoSuchKey"), ("x/x", "404 NoSuchBucket")):
-        assert s3.refused("PUT", "/ims/copy", headers={"x-amz-copy-source": wrong}) == expected
+        assert s3.refusal("PUT", "/ims/copy", headers={"x-amz-copy-source": wrong}) == expected
 
 
 def test_names_have_a_longest(s3: Caller) -> None:
     s3.put("sds", "é" * 512, b"data")
     assert s3.get("sds", "é" * 512) == b"data"
-    assert s3.refused("PUT", f"/sds/{'x' * 1025}", b"data") == "400 InvalidObjectName"
+    assert s3.refusal("PUT", f"/sds/{'x' * 1025}", b"data") == "400 InvalidObjectName"
 
 
 def test_deleting_is_the_same_whether_it_is_there(s3: Caller) -> None:
     s3.put("sds", "a")
     assert s3.ask("DELETE", "/sds/a").status == s3.ask("DELETE", "/sds/a").status == 204
-    assert s3.refused("GET", "/sds/a") == "404 NoSuchKey"
-    assert s3.refused("DELETE", "/none/a") == "404 NoSuchBucket"
+    assert s3.refusal("GET", "/sds/a") == "404 NoSuchKey"
+    assert s3.refusal("DELETE", "/none/a") == "404 NoSuchBucket"
 
 
 def test_many_are_deleted_at_once(s3: Caller) -> None:
     for key in ("a", " b ", "c"):
         s3.put("sds", key)
-    listed = "".join(f"<Object><Key>{key}</Key></Object>" for key in ("a", " b ", "none"))
-    reply = s3.ask("POST", "/sds?delete", f"<Delete>{listed}</Delete>".encode())
+    objects = "".join(f"<Object><Key>{key}</Key></Object>" for key in ("a", " b ", "none"))
+    reply = s3.ask("POST", "/sds?delete", f"<Delete>{objects}</Delete>".encode())
     assert texts(reply, "Key") == ["a", " b ", "none"]
     assert s3.texts("/sds", "Key") == ["c"]
     grown = b'<!DOCTYPE Delete [<!ENTITY e "c">]><Delete><Object><Key>&e;</Key></Object></Delete>'
     for encoding in ("utf-8", "utf-16", "utf-16-be"):
-        assert s3.refused("POST", "/sds?delete", grown.decode().encode(encoding)) == "400 MalformedXML"
+        assert s3.refusal("POST", "/sds?delete", grown.decode().encode(encoding)) == "400 MalformedXML"
     deep = b"<Delete><Object><Key>c</Key>" + b"<x>" * 15 + b"</x>" * 15 + b"</Object></Delete>"
-    assert s3.refused("POST", "/sds?delete", deep) == "400 MalformedXML"
+    assert s3.refusal("POST", "/sds?delete", deep) == "400 MalformedXML"
     quiet = b"<Delete><Quiet>true</Quiet><Object><Key>c</Key></Object></Delete>"
     assert texts(s3.ask("POST", "/sds?delete", quiet), "Key") == []
     assert s3.texts("/sds", "Key") == []
@@ -256,15 +256,15 @@ def test_garbage_is_refused(s3: Caller, target: str) -> None:
 
 
 def test_what_no_server_has_is_refused(s3: Caller) -> None:
-    assert s3.refused("GET", "/sds/%ff%fe") == "400 InvalidObjectName"
-    assert s3.refused("PUT", "/sds/" + "a" * 1025) == "400 InvalidObjectName"
-    assert s3.refused("POST", "/sds/a") == "405 MethodNotAllowed"
-    assert s3.refused("PATCH", "/sds/a") == "405 MethodNotAllowed"
-    assert s3.refused("PUT", "/sds?versioning") == "501 NotImplemented"
-    assert s3.refused("GET", "/sds/a?torrent") == "501 NotImplemented"
-    assert s3.refused("PUT", "/sds/a", headers={"x-amz-server-side-encryption": "AES256"}) == "501 NotImplemented"
-    assert s3.refused("PUT", "/sds/a", headers={"x-amz-storage-class": "GLACIER"}) == "400 InvalidStorageClass"
-    assert s3.refused("GET", "/sds/a?versionId=x") == "404 NoSuchVersion"
+    assert s3.refusal("GET", "/sds/%ff%fe") == "400 InvalidObjectName"
+    assert s3.refusal("PUT", "/sds/" + "a" * 1025) == "400 InvalidObjectName"
+    assert s3.refusal("POST", "/sds/a") == "405 MethodNotAllowed"
+    assert s3.refusal("PATCH", "/sds/a") == "405 MethodNotAllowed"
+    assert s3.refusal("PUT", "/sds?versioning") == "501 NotImplemented"
+    assert s3.refusal("GET", "/sds/a?torrent") == "501 NotImplemented"
+    assert s3.refusal("PUT", "/sds/a", headers={"x-amz-server-side-encryption": "AES256"}) == "501 NotImplemented"
+    assert s3.refusal("PUT", "/sds/a", headers={"x-amz-storage-class": "GLACIER"}) == "400 InvalidStorageClass"
+    assert s3.refusal("GET", "/sds/a?versionId=x") == "404 NoSuchVersion"
 
 
 def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: Caller) -> None:
@@ -276,12 +276,12 @@ def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: 
         replies = [s3.ask("GET", "/sds/a") for _ in range(8)]
         streams = [reply.stream() for reply in replies if reply.stream]
         tracemalloc.start()
-        got = [[await anext(stream)] for stream in streams]
+        first_pieces = [[await anext(stream)] for stream in streams]
         assert tracemalloc.get_traced_memory()[0] < len(streams) * 6 << 20
         tracemalloc.stop()
         s3.put("sds", "a", second)
         await streams.pop().aclose()
-        for stream, pieces in zip(streams, got, strict=False):
+        for stream, pieces in zip(streams, first_pieces, strict=False):
             pieces += [piece async for piece in stream]
             assert b"".join(pieces) == first
         assert len(streams) == 7
@@ -289,5 +289,5 @@ def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: 
     asyncio.run(story())
     assert s3.get("sds", "a") == second
     s3.site.save()
-    kept = s3.site.state_file._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
-    assert kept == (1,), "what was replaced goes with its last reader"
+    blob_count = s3.site.state_file._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
+    assert blob_count == (1,), "what was replaced goes with its last reader"

@@ -1,4 +1,4 @@
-"""AWS's own examples, and who is let in."""
+"""Signatures: AWS's own examples, and refused requests."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def test_requests_are_signed_as_in_awss_examples(
     method: str, target: str, headers: dict[str, str], payload: str, expected: str
 ) -> None:
     path, _, query = target.partition("?")
-    said = {"host": BUCKET, "x-amz-content-sha256": payload, "x-amz-date": WHEN, **headers}
-    request = Request(method, path, tuple(parse_qsl(query, keep_blank_values=True)), said, payload)
-    assert sign(request, sorted(said), SECRET, WHEN, SCOPE) == expected
+    signed_headers = {"host": BUCKET, "x-amz-content-sha256": payload, "x-amz-date": WHEN, **headers}
+    request = Request(method, path, tuple(parse_qsl(query, keep_blank_values=True)), signed_headers, payload)
+    assert sign(request, sorted(signed_headers), SECRET, WHEN, SCOPE) == expected
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_requests_are_signed_as_in_awss_examples_of_version_2(
     host: str, path: str, query: str, date: str, expected: str
 ) -> None:
     headers = {"host": host, "date": date, "authorization": f"AWS AKIAIOSFODNN7EXAMPLE:{expected}"}
-    asked = parse_request(Call("GET", path, tuple(parse_qsl(query)), headers))
-    claim = signature_v2.claim_of(asked)
+    request = parse_request(Call("GET", path, tuple(parse_qsl(query)), headers))
+    claim = signature_v2.claim_of(request)
     assert claim is not None
     assert claim.access == "AKIAIOSFODNN7EXAMPLE"
-    assert signature_v2.sign(asked, claim, SECRET) == claim.signature
+    assert signature_v2.sign(request, claim, SECRET) == claim.signature
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_requests_are_signed_as_in_awss_examples_of_version_2(
         (None, "403 AccessDenied"),
     ],
 )
-def test_version_2_goes_by_the_clock_on_the_wall(s3: Caller, late: int | None, expected: str) -> None:
+def test_version_2_uses_real_time(s3: Caller, late: int | None, expected: str) -> None:
     date = "yesterday" if late is None else formatdate(time.time() - late, usegmt=True)
-    asked = parse_request(Call("GET", "/", (), {"host": HOST, "date": date}))
+    request = parse_request(Call("GET", "/", (), {"host": HOST, "date": date}))
     claim = signature_v2.SignatureClaim(s3.keys.access, "", "", date, is_url=False)
-    said = f"AWS {s3.keys.access}:{signature_v2.sign(asked, claim, s3.keys.secret)}"
-    reply = s3.unsigned("GET", "/", headers={"date": date, "authorization": said})
+    authorization = f"AWS {s3.keys.access}:{signature_v2.sign(request, claim, s3.keys.secret)}"
+    reply = s3.unsigned("GET", "/", headers={"date": date, "authorization": authorization})
     assert ("" if reply.ok else code(reply)) == expected
 
 
@@ -145,13 +145,16 @@ SEAL = SigningContext(SECRET, WHEN, SCOPE, "4f232c4386841ef735655705268965c44a0e
 
 
 def chunked(body: bytes, word: str = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", **headers: str) -> Call:
-    said = {"x-amz-content-sha256": word, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    return Call("PUT", "/b/k", (), said, body, target="/b/k")
+    request_headers = {
+        "x-amz-content-sha256": word,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    return Call("PUT", "/b/k", (), request_headers, body, target="/b/k")
 
 
 def framed() -> Iterator[bytes]:
-    for data, made in CHUNKS:
-        yield b"%x;chunk-signature=%s\r\n%s\r\n" % (len(data), made.encode(), data)
+    for data, signed in CHUNKS:
+        yield b"%x;chunk-signature=%s\r\n%s\r\n" % (len(data), signed.encode(), data)
 
 
 def test_signed_chunks_are_read_as_in_awss_example() -> None:
@@ -179,24 +182,24 @@ def test_spoiled_chunks_are_refused(spoiled: object, code: str) -> None:
 
 def test_what_stands_behind_signed_chunks_is_signed_too() -> None:
     word, data, line = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER", b"hello", "x-amz-checksum-crc32:NhCmhg=="
-    made, chain = [], SEAL.signature
+    signatures, chain = [], SEAL.signature
     for piece in (data, b""):
-        rest = f"{EMPTY}\n{hashlib.sha256(piece).hexdigest()}"
-        chain = signature(SECRET, SCOPE, f"AWS4-HMAC-SHA256-PAYLOAD\n{WHEN}\n{SCOPE}\n{chain}\n{rest}")
-        made.append(chain)
+        to_sign = f"{EMPTY}\n{hashlib.sha256(piece).hexdigest()}"
+        chain = signature(SECRET, SCOPE, f"AWS4-HMAC-SHA256-PAYLOAD\n{WHEN}\n{SCOPE}\n{chain}\n{to_sign}")
+        signatures.append(chain)
     digest = hashlib.sha256(f"{line}\n".encode()).hexdigest()
     last = signature(SECRET, SCOPE, f"AWS4-HMAC-SHA256-TRAILER\n{WHEN}\n{SCOPE}\n{chain}\n{digest}")
-    body = f"5;chunk-signature={made[0]}\r\nhello\r\n0;chunk-signature={made[1]}\r\n{line}\r\n"
+    body = f"5;chunk-signature={signatures[0]}\r\nhello\r\n0;chunk-signature={signatures[1]}\r\n{line}\r\n"
     sound = f"{body}x-amz-trailer-signature:{last}\r\n\r\n".encode()
     assert read_payload(parse_request(chunked(sound, word)), SEAL).checksums == {"crc32": "NhCmhg=="}
     with pytest.raises(S3Error, match="SignatureDoesNotMatch"):
-        read_payload(parse_request(chunked(sound.replace(last.encode(), made[0].encode()), word)), SEAL)
+        read_payload(parse_request(chunked(sound.replace(last.encode(), signatures[0].encode()), word)), SEAL)
 
 
 def test_a_checksum_behind_unsigned_chunks_counts() -> None:
     word, body = "STREAMING-UNSIGNED-PAYLOAD-TRAILER", b"5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n"
-    found = read_payload(parse_request(chunked(body, word)), None)
-    assert (found.data, found.checksums) == (b"hello", {"crc32": "NhCmhg=="})
+    payload = read_payload(parse_request(chunked(body, word)), None)
+    assert (payload.data, payload.checksums) == (b"hello", {"crc32": "NhCmhg=="})
     with pytest.raises(S3Error, match="BadDigest"):
         read_payload(parse_request(chunked(body.replace(b"hello", b"jello"), word)), None)
     with pytest.raises(S3Error, match="IncompleteBody"):
@@ -206,13 +209,13 @@ def test_a_checksum_behind_unsigned_chunks_counts() -> None:
 def test_a_wrong_signature_or_key_is_refused(s3: Caller) -> None:
     assert s3.ask("GET", "/").status == 200
     assert code(Caller(s3.site, Keys(s3.keys.access, "x")).ask("GET", "/")) == "403 SignatureDoesNotMatch"
-    assert code(Caller(s3.site, Keys("nobody", s3.keys.secret)).ask("GET", "/")) == "403 InvalidAccessKeyId"
+    assert code(Caller(s3.site, Keys("missing", s3.keys.secret)).ask("GET", "/")) == "403 InvalidAccessKeyId"
     assert code(s3.ask("PUT", "/ims/a", b"data", payload=EMPTY)) == "400 XAmzContentSHA256Mismatch"
     assert s3.ask("PUT", "/ims/a", b"data", payload="UNSIGNED-PAYLOAD").status == 200
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("authorization", "expected"),
     [
         ("AWS key:signature", "403 InvalidAccessKeyId"),
         ("AWS key", "400 InvalidArgument"),
@@ -222,8 +225,8 @@ def test_a_wrong_signature_or_key_is_refused(s3: Caller) -> None:
         ("Bearer token", "400 InvalidRequest"),
     ],
 )
-def test_what_is_no_signature_is_refused(s3: Caller, said: str, expected: str) -> None:
-    assert code(s3.unsigned("GET", "/", headers={"authorization": said})) == expected
+def test_what_is_no_signature_is_refused(s3: Caller, authorization: str, expected: str) -> None:
+    assert code(s3.unsigned("GET", "/", headers={"authorization": authorization})) == expected
 
 
 def test_a_signature_is_good_by_either_clock_and_by_no_other(s3: Caller) -> None:
@@ -255,27 +258,29 @@ def test_urls_that_were_signed_beforehand_work_for_their_time(s3: Caller) -> Non
 def test_what_was_not_signed_does_not_count(s3: Caller, name: str) -> None:
     s3.put("ims", "secret", b"data")
     url = presigned("PUT", f"http://{HOST}/ims/mine", s3.keys, time.time(), 60).removeprefix(f"http://{HOST}")
-    said = {name: "/ims/secret" if name.endswith("source") else "public-read"}
-    reply = s3.unsigned("PUT", url, b"", said)
+    unsigned_headers = {name: "/ims/secret" if name.endswith("source") else "public-read"}
+    reply = s3.unsigned("PUT", url, b"", unsigned_headers)
     assert code(reply) == "403 AccessDenied"
     assert texts(reply, "Message") == ["There were headers present in the request which were not signed"]
     headers = signed_headers(Request("PUT", "/ims/mine", (), {"host": HOST}, EMPTY), s3.keys, time.time())
     assert s3.unsigned("PUT", "/ims/mine", b"", headers).status == 200
-    assert s3.unsigned("PUT", "/ims/mine", b"", headers | said).status == 403
+    assert s3.unsigned("PUT", "/ims/mine", b"", headers | unsigned_headers).status == 403
 
 
 def test_the_host_is_always_signed(s3: Caller) -> None:
     when = stamp(time.time())
     names = ["x-amz-content-sha256", "x-amz-date"]
-    said = {"x-amz-content-sha256": EMPTY, "x-amz-date": when}
-    made = sign(Request("GET", "/", (), said, EMPTY), names, s3.keys.secret, when, scope_of(when))
+    signed_headers = {"x-amz-content-sha256": EMPTY, "x-amz-date": when}
+    signature = sign(Request("GET", "/", (), signed_headers, EMPTY), names, s3.keys.secret, when, scope_of(when))
     credential = f"{s3.keys.access}/{scope_of(when)}"
-    said["authorization"] = f"{ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={made}"
-    assert code(s3.unsigned("GET", "/", headers=said)) == "403 AccessDenied"
+    signed_headers["authorization"] = (
+        f"{ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={signature}"
+    )
+    assert code(s3.unsigned("GET", "/", headers=signed_headers)) == "403 AccessDenied"
 
 
 def test_the_hash_of_a_body_may_come_with_a_url(s3: Caller) -> None:
-    """It is signed as what it is, and not as a header."""
+    """The signature covers the hash as the body's, and not as a header."""
     url = presigned("PUT", f"http://{HOST}/ims/mine", s3.keys, time.time(), 60).removeprefix(f"http://{HOST}")
     assert s3.unsigned("PUT", url, b"new", {"x-amz-content-sha256": "UNSIGNED-PAYLOAD"}).status == 200
 
@@ -297,8 +302,8 @@ def test_sessions_of_sts_are_let_in_until_they_expire(tiny: Site) -> None:
     session = session_keys.issue(tiny.random, 1, time.time())
     assert Caller(tiny, session.keys, session.token).ask("GET", "/").status == 200
     assert code(Caller(tiny, session.keys).ask("GET", "/")) == "403 InvalidAccessKeyId"
-    other = session_keys.issue(tiny.random, 2, time.time())
-    assert code(Caller(tiny, session.keys, other.token).ask("GET", "/")) == "403 InvalidAccessKeyId"
+    later_session = session_keys.issue(tiny.random, 2, time.time())
+    assert code(Caller(tiny, session.keys, later_session.token).ask("GET", "/")) == "403 InvalidAccessKeyId"
     for token in ("x", "====", "AAAA", session.token[:-8] + "AAAAAAAA"):
         assert code(Caller(tiny, session.keys, token).ask("GET", "/")) == "403 InvalidAccessKeyId"
     old = session_keys.issue(tiny.random, 3, time.time() - session_keys.LIFE - 1)

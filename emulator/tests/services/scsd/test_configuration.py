@@ -35,14 +35,14 @@ def test_what_is_loaded_is_dumped(scsd: Service) -> None:
             {"Xname": BMC_TOO, "StatusCode": 200, "StatusMsg": "OK"},
         ]
     }
-    wanted = {"NTPServerInfo": {"NTPServers": ["a", "b"], "ProtocolEnabled": True, "Port": 99}, "SSHKey": "key"}
-    assert dump(scsd, BMC)[BMC]["Params"] == wanted
-    assert scsd.get(f"/bmc/cfg/{BMC_TOO}?params=SSHKey NTPServerInfo") == {"Force": False, "Params": wanted}
+    expected = {"NTPServerInfo": {"NTPServers": ["a", "b"], "ProtocolEnabled": True, "Port": 99}, "SSHKey": "key"}
+    assert dump(scsd, BMC)[BMC]["Params"] == expected
+    assert scsd.get(f"/bmc/cfg/{BMC_TOO}?params=SSHKey NTPServerInfo") == {"Force": False, "Params": expected}
     assert dump(scsd, "x1000c0s1b0")["x1000c0s1b0"]["Params"]["NTPServerInfo"]["NTPServers"] == ["time-hmn"]
 
 
 def test_a_long_key_of_many_targets_is_refused(scsd: Service) -> None:
-    """Said once, it would be written to each, or told of each."""
+    """A value in one request would be written to every target, or reported for each."""
     controllers = [f"x1000c0s{number}b0" for number in range(2)]
     long = {"Force": True, "Targets": controllers, "Params": {"SSHKey": "x" * 1_000_000}}
     assert scsd.ask("POST", "/bmc/loadcfg", {**long, "Targets": controllers * 100}).status == 200
@@ -52,26 +52,26 @@ def test_a_long_key_of_many_targets_is_refused(scsd: Service) -> None:
 
 
 def test_nothing_can_be_switched_off(scsd: Service) -> None:
-    said = {"NTPServerInfo": {"ProtocolEnabled": False}, "SSHKey": ""}
-    scsd.ask("POST", f"/bmc/cfg/{BMC}", {"Params": said})
+    settings = {"NTPServerInfo": {"ProtocolEnabled": False}, "SSHKey": ""}
+    scsd.ask("POST", f"/bmc/cfg/{BMC}", {"Params": settings})
     assert dump(scsd, BMC)[BMC]["Params"]["NTPServerInfo"]["ProtocolEnabled"] is True
 
 
 def test_each_target_has_its_own_status(scsd: Service) -> None:
     scsd.break_("bmc-unreachable", BMC_TOO)
-    found = dump(scsd, BMC, BMC_TOO, SERVER, "x9c0s0b0", "nobody")
-    assert {name: (each["StatusCode"], each["StatusMsg"]) for name, each in found.items()} == {
+    dumped = dump(scsd, BMC, BMC_TOO, SERVER, "x9c0s0b0", "missing")
+    assert {name: (entry["StatusCode"], entry["StatusMsg"]) for name, entry in dumped.items()} == {
         BMC: (200, "OK"),
         BMC_TOO: (415, f"Target '{BMC_TOO}' is COTS, not the correct type"),
         SERVER: (415, f"Target '{SERVER}' is COTS, not the correct type"),
         "x9c0s0b0": (422, "Target 'x9c0s0b0' in bad HSM state: Unknown"),
-        "nobody": (422, "Target 'nobody' in bad HSM state: Unknown"),
+        "missing": (422, "Target 'missing' in bad HSM state: Unknown"),
     }
 
 
 def test_a_group_stands_for_its_controllers(scsd: Service) -> None:
-    made = scsd.hsm("POST", "/groups", {"label": "bmcs", "members": {"ids": [BMC, BMC_TOO]}})
-    assert made.ok
+    group = scsd.hsm("POST", "/groups", {"label": "bmcs", "members": {"ids": [BMC, BMC_TOO]}})
+    assert group.ok
     assert set(dump(scsd, "bmcs")) == {BMC, BMC_TOO}
 
 
@@ -79,7 +79,7 @@ def test_force_does_not_ask_hsm(scsd: Service) -> None:
     spy = Spy(scsd.site)
     spy.instead["smd"] = Reply(503)
     detail = "ERROR: Problem verifying target states: Bad return status from state manager: 503."
-    assert scsd.refused("POST", "/bmc/dumpcfg", {"Targets": [BMC], "Params": ["SSHKey"]}) == (500, detail)
+    assert scsd.refusal("POST", "/bmc/dumpcfg", {"Targets": [BMC], "Params": ["SSHKey"]}) == (500, detail)
     assert dump(scsd, f"{BMC}:443", Force=True)[f"{BMC}:443"]["StatusCode"] == 200
     assert scsd.get(f"/bmc/cfg/{BMC}?params=force")["Force"] is True
 
@@ -96,17 +96,17 @@ def test_force_does_not_ask_hsm(scsd: Service) -> None:
     ],
 )
 def test_requests_without_valid_targets(scsd: Service, path: str, body: Any, refusal: tuple[int, str]) -> None:
-    assert scsd.refused("POST", path, body) == refusal
+    assert scsd.refusal("POST", path, body) == refusal
 
 
-def test_type_errors_are_in_the_words_of_go(scsd: Service) -> None:
-    status, detail = scsd.refused("POST", "/bmc/loadcfg", {"Targets": "x"})
+def test_type_errors_are_those_of_go(scsd: Service) -> None:
+    status, detail = scsd.refusal("POST", "/bmc/loadcfg", {"Targets": "x"})
     assert status == 500
     assert detail == (
         "ERROR: problem unmarshalling request body: "
         "json: cannot unmarshal string into Go struct field loadCfgPost.Targets of type []string\n"
     )
-    assert scsd.refused("GET", f"/bmc/cfg/{BMC}?params=Nonsense") == (400, "ERROR: unknown parameter: 'Nonsense'")
+    assert scsd.refusal("GET", f"/bmc/cfg/{BMC}?params=Nonsense") == (400, "ERROR: unknown parameter: 'Nonsense'")
 
 
 @pytest.mark.parametrize(
@@ -122,19 +122,19 @@ def test_type_errors_are_in_the_words_of_go(scsd: Service) -> None:
 )
 def test_garbage_changes_nothing(site: Site, method: str, path: str) -> None:
     scsd = Service(site, "scsd", "/v1")
-    before = scsd.get("/params")
+    params_before = scsd.get("/params")
     for body in GARBAGE:
         reply = scsd.ask(method, path, body)
         assert reply.status in (400, 422, 500) or (path == "/params" and reply.status == 200)
-        assert scsd.get("/params") == before
+        assert scsd.get("/params") == params_before
 
 
 def test_a_restart_keeps_what_is_on_the_controllers(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
     Service(site, "scsd", "/v1").ask("POST", f"/bmc/cfg/{BMC}", {"Params": {"SSHConsoleKey": "k"}})
-    again = Service(reopen(site), "scsd", "/v1")
-    assert again.get(f"/bmc/cfg/{BMC}?params=SSHConsoleKey")["Params"] == {"SSHConsoleKey": "k"}
-    again.site.state_file.close()
+    reopened_scsd = Service(reopen(site), "scsd", "/v1")
+    assert reopened_scsd.get(f"/bmc/cfg/{BMC}?params=SSHConsoleKey")["Params"] == {"SSHConsoleKey": "k"}
+    reopened_scsd.site.state_file.close()
 
 
 def test_about_itself(scsd: Service) -> None:
@@ -144,8 +144,8 @@ def test_about_itself(scsd: Service) -> None:
         scsd.ask("PATCH", "/params", {"LogLevel": "LOUD", "HTTPRetries": 2, "UUID": "9", "VaultEnable": False}).status
         == 200
     )
-    found = scsd.get("/params")
-    assert (found["LogLevel"], found["HTTPRetries"], found["UUID"]) == ("ERROR", 2, "0")
+    params = scsd.get("/params")
+    assert (params["LogLevel"], params["HTTPRetries"], params["UUID"]) == ("ERROR", 2, "0")
     assert scsd.get("/health")["VaultStatus"] == "Disabled"
     scsd.break_("service-restart", "scsd", seconds=5)
     scsd.step(6.0)

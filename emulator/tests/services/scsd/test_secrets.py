@@ -39,74 +39,74 @@ def test_the_same_for_all_or_for_one(scsd: Service) -> None:
     assert {password(scsd, BMC), password(scsd, BMC_TOO)} == {"new"}
     assert scsd.ask("POST", f"/bmc/creds/{SERVER.upper()}", {"Creds": CREDS}).json() == {"StatusMsg": "OK"}
     assert password(scsd, SERVER) == "new"
-    assert scsd.refused("POST", "/bmc/creds/x9c0s0b0", {"Creds": CREDS}) == (
+    assert scsd.refusal("POST", "/bmc/creds/x9c0s0b0", {"Creds": CREDS}) == (
         422,
         "ERROR: Target 'x9c0s0b0' in incorrect state: Unknown",
     )
 
 
 def test_one_that_fails_spoils_it_for_all(scsd: Service) -> None:
-    refused = scsd.refused("POST", "/bmc/globalcreds", {"Targets": [BMC], "Username": "nobody", "Password": "x"})
+    refused = scsd.refusal("POST", "/bmc/globalcreds", {"Targets": [BMC], "Username": "missing", "Password": "x"})
     assert refused[1] == "ERROR: Problem retrieving user accounts: Target(s) had no matching Redfish account."
     scsd.break_("bmc-unreachable", BMC_TOO)
-    refused = scsd.refused("POST", "/bmc/globalcreds", {"Targets": [BMC, BMC_TOO], **CREDS})
+    refused = scsd.refusal("POST", "/bmc/globalcreds", {"Targets": [BMC, BMC_TOO], **CREDS})
     assert refused == (
         500,
         "ERROR: Problem retrieving user accounts: "
         f"Bad return code from 'https://{BMC_TOO}/redfish/v1/': 500 - Internal Server Error",
     )
     assert password(scsd, BMC) == "initial0"
-    assert scsd.refused("POST", "/bmc/globalcreds", {"Targets": []}) == (400, "ERROR: No valid targets.")
+    assert scsd.refusal("POST", "/bmc/globalcreds", {"Targets": []}) == (400, "ERROR: No valid targets.")
 
 
 def test_who_is_asked_for(scsd: Service) -> None:
     assert {one["Xname"] for one in scsd.get("/bmc/creds?type=routerbmc")["Targets"]} == {"x1000c0r3b0", "x1000c0r7b0"}
-    assert scsd.refused("GET", "/bmc/creds?targets=") == (400, "ERROR: URL query parameter is empty.")
-    assert scsd.refused("GET", "/bmc/creds?targets=a,x0c0s0b0,b") == (500, "ERROR: Invalid Xnames: a,b.")
-    assert scsd.refused("GET", "/bmc/creds?type=a,b")[0] == 400
-    assert scsd.refused("GET", "/bmc/creds?type=Teapot")[0] == 400
+    assert scsd.refusal("GET", "/bmc/creds?targets=") == (400, "ERROR: URL query parameter is empty.")
+    assert scsd.refusal("GET", "/bmc/creds?targets=a,x0c0s0b0,b") == (500, "ERROR: Invalid Xnames: a,b.")
+    assert scsd.refusal("GET", "/bmc/creds?type=a,b")[0] == 400
+    assert scsd.refusal("GET", "/bmc/creds?type=Teapot")[0] == 400
     scsd.ask("PATCH", "/params", {"VaultEnable": False})
-    assert scsd.refused("GET", "/bmc/creds") == (410, "ERROR: Vault access is disabled.")
+    assert scsd.refusal("GET", "/bmc/creds") == (410, "ERROR: Vault access is disabled.")
 
 
 def certs(scsd: Service, what: str, *names: str, **more: Any) -> list[dict[str, Any]]:
     reply = scsd.ask("POST", f"/bmc/{what}certs", {"Domain": "Cabinet", "DomainIDs": names, **more})
     assert reply.status == 200, reply.body
-    found: list[dict[str, Any]] = reply.json()["DomainIDs"]
-    return found
+    domains: list[dict[str, Any]] = reply.json()["DomainIDs"]
+    return domains
 
 
 def test_a_certificate_is_made_for_a_cabinet_and_put_on_its_controllers(scsd: Service) -> None:
     assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] == ""
-    asked = {"CertDomain": "Cabinet", "Targets": [BMC, SERVER]}
-    first = scsd.ask("POST", "/bmc/setcerts", asked).json()["Targets"]
+    request = {"CertDomain": "Cabinet", "Targets": [BMC, SERVER]}
+    first = scsd.ask("POST", "/bmc/setcerts", request).json()["Targets"]
     assert [one["StatusCode"] for one in first] == [400, 400]
     assert [one["StatusCode"] for one in certs(scsd, "create", "x1000", "x3000", FQDN="local")] == [200, 200]
-    found = certs(scsd, "fetch", BMC)[0]
-    assert found["Cert"]["CertData"].startswith("-----BEGIN CERTIFICATE-----\\n")
-    assert found["Cert"]["FQDN"] == "local"
-    assert [one["StatusMsg"] for one in scsd.ask("POST", "/bmc/setcerts", asked).json()["Targets"]] == ["OK", "OK"]
-    before = found["Cert"]["CertData"]
+    domain = certs(scsd, "fetch", BMC)[0]
+    assert domain["Cert"]["CertData"].startswith("-----BEGIN CERTIFICATE-----\\n")
+    assert domain["Cert"]["FQDN"] == "local"
+    assert [one["StatusMsg"] for one in scsd.ask("POST", "/bmc/setcerts", request).json()["Targets"]] == ["OK", "OK"]
+    certificate_before = domain["Cert"]["CertData"]
     certs(scsd, "create", "x1000")
-    assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] != before
+    assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] != certificate_before
     certs(scsd, "delete", "x1000")
     assert certs(scsd, "fetch", "x1000")[0]["Cert"]["CertData"] == ""
 
 
 def test_what_is_wrong_with_certificates(scsd: Service) -> None:
-    assert scsd.refused("POST", "/bmc/createcerts", {"Domain": "Galaxy"}) == (400, "<nil>")
-    found = certs(scsd, "create", "rubbish")[0]
+    assert scsd.refusal("POST", "/bmc/createcerts", {"Domain": "Galaxy"}) == (400, "<nil>")
+    domain = certs(scsd, "create", "rubbish")[0]
     reason = "ERROR, endpoint not a valid XName: rubbish (rubbish)"
-    assert (found["StatusCode"], found["StatusMsg"]) == (400, f"ID 'rubbish' not in stated domain: {reason}")
-    found = certs(scsd, "create", "x1000", Domain="Chassis")[0]
-    assert found["StatusCode"] == 500
+    assert (domain["StatusCode"], domain["StatusMsg"]) == (400, f"ID 'rubbish' not in stated domain: {reason}")
+    domain = certs(scsd, "create", "x1000", Domain="Chassis")[0]
+    assert domain["StatusCode"] == 500
     certs(scsd, "create", "x1000")
     scsd.break_("bmc-unreachable", BMC)
     reply = scsd.ask("POST", f"/bmc/setcert/{BMC}?Force")
     assert reply.status == 500
     assert reply.json()["StatusMsg"] == "Internal Server Error, URL: /redfish/v1/Chassis"
     assert scsd.ask("POST", f"/bmc/setcert/{BMC_TOO}?Domain=cabinet").status == 200
-    assert scsd.refused("POST", f"/bmc/setcert/{BMC}?Domain=x") == (400, "ERROR: Invalid cert domain: 'x'.")
+    assert scsd.refusal("POST", f"/bmc/setcert/{BMC}?Domain=x") == (400, "ERROR: Invalid cert domain: 'x'.")
 
 
 def test_a_tpm_changes_when_its_node_starts(scsd: Service) -> None:
@@ -124,14 +124,14 @@ def test_a_tpm_changes_when_its_node_starts(scsd: Service) -> None:
 
 def test_what_is_wrong_with_a_tpm(scsd: Service) -> None:
     path = f"/bmc/bios/{BMC}n0/tpmstate"
-    assert scsd.refused("PATCH", path, {"Future": "NotPresent"}) == (400, "ERROR: Invalid future value: NotPresent")
-    assert scsd.refused("GET", "/bmc/bios/rubbish/tpmstate") == (400, "ERROR: rubbish is an invalid xname")
-    assert scsd.refused("GET", f"/bmc/bios/{BMC}/tpmstate")[1].endswith("The xname should match: xXcCsSbBnN")
-    assert scsd.refused("GET", f"/bmc/bios/{BMC}n7/tpmstate") == (
+    assert scsd.refusal("PATCH", path, {"Future": "NotPresent"}) == (400, "ERROR: Invalid future value: NotPresent")
+    assert scsd.refusal("GET", "/bmc/bios/rubbish/tpmstate") == (400, "ERROR: rubbish is an invalid xname")
+    assert scsd.refusal("GET", f"/bmc/bios/{BMC}/tpmstate")[1].endswith("The xname should match: xXcCsSbBnN")
+    assert scsd.refusal("GET", f"/bmc/bios/{BMC}n7/tpmstate") == (
         404,
         f"Error: Could not find redfish system URI that matches the node {BMC}n7. "
         "Known system URIs [/redfish/v1/Systems/Node0 /redfish/v1/Systems/Node1]",
     )
     scsd.break_("bmc-unreachable", BMC)
-    assert scsd.refused("GET", path)[0] == 500
+    assert scsd.refusal("GET", path)[0] == 500
     assert scsd.ask("GET", f"/bmc/bios/{BMC}n0/other").status == 404

@@ -1,4 +1,4 @@
-"""SLS's hardware: what a client puts in, finds, and gets refused."""
+"""SLS's hardware: creation, searches, and refused requests."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def test_an_empty_machine_has_an_empty_sls(sls: Service) -> None:
 
 def test_what_is_put_in_comes_back_with_what_follows_from_its_name(sls: Service) -> None:
     extra = {"NID": 1, "Aliases": ["nid000001"], "deep": {"a": [1, None, 2.5]}}
-    made = sls.ask("POST", "/hardware", {"Xname": NODE, "Class": "River", "ExtraProperties": extra})
-    assert (made.status, made.json()) == (201, {"code": 0, "message": "inserted new entry"})
-    found = sls.get(f"/hardware/{NODE.upper()}")
-    assert found == {
+    reply = sls.ask("POST", "/hardware", {"Xname": NODE, "Class": "River", "ExtraProperties": extra})
+    assert (reply.status, reply.json()) == (201, {"code": 0, "message": "inserted new entry"})
+    hardware = sls.get(f"/hardware/{NODE.upper()}")
+    assert hardware == {
         "Parent": "x3000c0s1b0",
         "Xname": NODE,
         "Type": "comptype_node",
@@ -40,9 +40,9 @@ def test_what_is_put_in_comes_back_with_what_follows_from_its_name(sls: Service)
         "LastUpdatedTime": "2027-01-15 08:00:00 +0000 UTC",
         "ExtraProperties": extra,
     }
-    assert sls.get("/hardware") == [found]
-    assert sls.get("/search/hardware?extra_properties.NID=1&class=River") == [found]
-    assert sls.get("/dumpstate")["Hardware"] == {NODE: found}
+    assert sls.get("/hardware") == [hardware]
+    assert sls.get("/search/hardware?extra_properties.NID=1&class=River") == [hardware]
+    assert sls.get("/dumpstate")["Hardware"] == {NODE: hardware}
 
 
 def test_children_are_computed(sls: Service) -> None:
@@ -77,7 +77,7 @@ def test_a_change_that_the_database_refuses_uses_up_a_version(sls: Service) -> N
 
 @pytest.mark.parametrize("body", GARBAGE)
 @pytest.mark.parametrize(("method", "path"), [("POST", "/hardware"), ("PUT", "/hardware/x0"), ("POST", "/networks")])
-def test_garbage_is_refused_in_sls_own_words(sls: Service, method: str, path: str, body: bytes) -> None:
+def test_garbage_has_the_errors_of_sls(sls: Service, method: str, path: str, body: bytes) -> None:
     refused = sls.ask(method, path, body)
     assert refused.status == 400
     assert refused.media == "application/problem+json"
@@ -103,7 +103,7 @@ def test_paths_that_are_not_quite_right(sls: Service) -> None:
 
 def test_the_search_is_as_postgresql_compares(sls: Service) -> None:
     sls.ask("POST", "/hardware", {"Xname": "x0", "Class": "River", "ExtraProperties": {"o": {"bb": 1, "a": [True]}}})
-    assert [each["Xname"] for each in sls.get('/search/hardware?extra_properties.o={"a": [true], "bb": 1}')] == ["x0"]
+    assert [entry["Xname"] for entry in sls.get('/search/hardware?extra_properties.o={"a": [true], "bb": 1}')] == ["x0"]
     assert sls.ask("GET", "/search/hardware?extra_properties.o=bb&extra_properties.o=x").json()[0]["Xname"] == "x0"
     assert sls.ask("GET", "/search/hardware?class=Hill").body == b"null"
 
@@ -111,26 +111,26 @@ def test_the_search_is_as_postgresql_compares(sls: Service) -> None:
 def test_a_search_by_nics_follows_changes(tiny: Site) -> None:
     sls = Service(tiny, "sls", "/v1")
 
-    def found(controller: str) -> list[str]:
+    def ports_of(controller: str) -> list[str]:
         rows = sls.get(f"/search/hardware?node_nics={controller}") or []
         return [row["Xname"] for row in rows]
 
     port, row = next(
         (row["Xname"], row) for row in sls.get("/hardware") if "NodeNics" in row.get("ExtraProperties", {})
     )
-    before = row["ExtraProperties"]["NodeNics"][0]
-    assert found(before) == [port]
+    nic_before = row["ExtraProperties"]["NodeNics"][0]
+    assert ports_of(nic_before) == [port]
     changed = {"Class": row["Class"], "ExtraProperties": {**row["ExtraProperties"], "NodeNics": ["x1c0s0b0"]}}
     assert sls.ask("PUT", f"/hardware/{port}", changed).status == 200
-    assert (found(before), found("x1c0s0b0")) == ([], [port])
+    assert (ports_of(nic_before), ports_of("x1c0s0b0")) == ([], [port])
     assert sls.ask("DELETE", f"/hardware/{port}").status == 200
-    assert found("x1c0s0b0") == []
+    assert ports_of("x1c0s0b0") == []
 
 
 def test_the_machine_s_own_hardware_is_there_and_can_be_changed(tiny: Site) -> None:
     sls = Service(tiny, "sls", "/v1")
     nodes = sls.get("/search/hardware?type=comptype_node")
-    assert {each["Xname"] for each in nodes} == {part.xname for part in tiny.machine.parts("Node")}
+    assert {node["Xname"] for node in nodes} == {part.xname for part in tiny.machine.parts("Node")}
     assert sls.get("/version")["Counter"] == 3
     name = nodes[0]["Xname"]
     sls.ask("PUT", f"/hardware/{name}", {"Class": "River", "ExtraProperties": {"NID": 7}})
@@ -145,7 +145,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
     sls.ask("PUT", "/networks/NEW", {"Type": "ethernet", "IPRanges": ["10.254.0.5/17"]})
     sls.ask("DELETE", "/hardware/x1000c0s0")
     site.step(5.0)
-    before = sls.get("/dumpstate"), sls.get("/version")
-    again = Service(reopen(site), "sls", "/v1")
-    assert (again.get("/dumpstate"), again.get("/version")) == before
-    again.site.state_file.close()
+    dump_before = sls.get("/dumpstate"), sls.get("/version")
+    reopened_sls = Service(reopen(site), "sls", "/v1")
+    assert (reopened_sls.get("/dumpstate"), reopened_sls.get("/version")) == dump_before
+    reopened_sls.site.state_file.close()

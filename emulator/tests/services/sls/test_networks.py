@@ -22,12 +22,12 @@ def sls(site: Site) -> Service:
 
 
 def test_a_network_comes_back_by_every_path(sls: Service) -> None:
-    made = sls.ask("POST", "/networks", HMN)
-    assert (made.status, made.json()) == (201, HMN)
-    kept = HMN | {"LastUpdated": 1_800_000_000, "LastUpdatedTime": "2027-01-15 08:00:00 +0000 UTC"}
-    assert sls.get("/networks/HMN") == kept
-    assert sls.get("/networks") == sls.get("/search/networks?ip_address=10.254.3.4") == [kept]
-    assert sls.get("/dumpstate")["Networks"] == {"HMN": kept}
+    reply = sls.ask("POST", "/networks", HMN)
+    assert (reply.status, reply.json()) == (201, HMN)
+    expected = HMN | {"LastUpdated": 1_800_000_000, "LastUpdatedTime": "2027-01-15 08:00:00 +0000 UTC"}
+    assert sls.get("/networks/HMN") == expected
+    assert sls.get("/networks") == sls.get("/search/networks?ip_address=10.254.3.4") == [expected]
+    assert sls.get("/dumpstate")["Networks"] == {"HMN": expected}
 
 
 def test_a_name_in_the_path_wins(sls: Service) -> None:
@@ -36,7 +36,7 @@ def test_a_name_in_the_path_wins(sls: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("sent_range", "stored_range"),
     [
         ("10.0.0.5/16", "10.0.0.5/16"),
         ("10.0.0.1/32", "10.0.0.1"),
@@ -44,9 +44,9 @@ def test_a_name_in_the_path_wins(sls: Service) -> None:
         ("::ffff:102:304/120", "::ffff:1.2.3.4/120"),
     ],
 )
-def test_ranges_come_back_as_postgresql_writes_them(sls: Service, given: str, kept: str) -> None:
-    sls.ask("POST", "/networks", {**HMN, "IPRanges": [given]})
-    assert sls.get("/networks/HMN")["IPRanges"] == [kept]
+def test_ranges_come_back_as_postgresql_writes_them(sls: Service, sent_range: str, stored_range: str) -> None:
+    sls.ask("POST", "/networks", {**HMN, "IPRanges": [sent_range]})
+    assert sls.get("/networks/HMN")["IPRanges"] == [stored_range]
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def test_ranges_come_back_as_postgresql_writes_them(sls: Service, given: str, ke
     ],
 )
 def test_what_is_no_network_is_not_kept(sls: Service, change: dict[str, object], status: int, detail: str) -> None:
-    assert sls.refused("POST", "/networks", HMN | change) == (status, detail)
+    assert sls.refusal("POST", "/networks", HMN | change) == (status, detail)
     assert sls.get("/networks") is None
 
 
 def test_a_second_one_is_a_conflict_and_a_missing_one_is_not_found(sls: Service) -> None:
     sls.ask("POST", "/networks", HMN)
-    assert sls.refused("POST", "/networks", HMN)[0] == 409
+    assert sls.refusal("POST", "/networks", HMN)[0] == 409
     assert sls.ask("DELETE", "/networks/HMN").status == 200
-    assert sls.refused("DELETE", "/networks/HMN") == (404, "Network not found in DB")
+    assert sls.refusal("DELETE", "/networks/HMN") == (404, "Network not found in DB")
 
 
 def test_a_search_that_asks_nothing_is_an_error_of_the_server(sls: Service) -> None:
-    assert sls.refused("GET", "/search/networks") == (500, "Failed to search network from DB")
-    assert sls.refused("GET", "/search/networks?name=none") == (404, "Network not found in DB")
+    assert sls.refusal("GET", "/search/networks") == (500, "Failed to search network from DB")
+    assert sls.refusal("GET", "/search/networks?name=none") == (404, "Network not found in DB")

@@ -30,7 +30,7 @@ def load(sls: Service, state: Any) -> int:
     return sls.ask("POST", "/loadstate", form(json.dumps(state).encode()), FORM).status
 
 
-def told(state: Any) -> Any:
+def user_fields(state: Any) -> Any:
     """The part of a dump that the site sets; the rest is computed from it."""
     hardware = {entry["Xname"]: (entry["Class"], entry.get("ExtraProperties")) for entry in state["Hardware"].values()}
     networks = {
@@ -46,9 +46,9 @@ def test_hpe_s_samples_come_back_equal(sls: Service, path: Path) -> None:
     state = json.loads(path.read_text())
     assert load(sls, state) == 204
     dump = sls.get("/dumpstate")
-    assert told(dump) == told(state)
+    assert user_fields(dump) == user_fields(state)
     assert load(sls, dump) == 204
-    assert told(sls.get("/dumpstate")) == told(state)
+    assert user_fields(sls.get("/dumpstate")) == user_fields(state)
 
 
 def test_a_dump_of_a_machine_loads_into_an_empty_one(sls: Service, tiny: Site) -> None:
@@ -61,7 +61,7 @@ def test_a_dump_of_a_machine_loads_into_an_empty_one(sls: Service, tiny: Site) -
 def test_loading_replaces_everything(sls: Service) -> None:
     load(sls, {"Hardware": {"x0": {"Xname": "x0", "Class": "River"}}})
     load(sls, {"Hardware": {"x1": {"Xname": "X01", "Class": "River", "Parent": "nonsense"}}})
-    assert [(each["Xname"], each["Parent"]) for each in sls.get("/hardware")] == [("x1", "s0")]
+    assert [(entry["Xname"], entry["Parent"]) for entry in sls.get("/hardware")] == [("x1", "s0")]
     assert sls.get("/version")["Counter"] == 5
 
 
@@ -76,10 +76,10 @@ def test_loading_replaces_everything(sls: Service) -> None:
 )
 def test_one_bad_entry_refuses_all(sls: Service, entry: Any, detail: str) -> None:
     load(sls, {"Hardware": {"x0": {"Xname": "x0", "Class": "River"}}})
-    before = sls.get("/dumpstate")
+    dump_before = sls.get("/dumpstate")
     refused = sls.ask("POST", "/loadstate", form(json.dumps({"Hardware": {"a": entry}}).encode()), FORM)
     assert (refused.status, refused.json()["detail"]) == (400, detail)
-    assert sls.get("/dumpstate") == before
+    assert sls.get("/dumpstate") == dump_before
 
 
 @pytest.mark.parametrize("body", GARBAGE)

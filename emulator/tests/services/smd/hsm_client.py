@@ -21,12 +21,12 @@ class Hsm(Service):
         assert reply.media == "application/json"
         return reply.json()
 
-    def done(self, method: str, path: str, body: Any = None) -> Reply:
+    def do(self, method: str, path: str, body: Any = None) -> Reply:
         reply = self.ask(method, path, body)
         assert reply.ok, reply
         return reply
 
-    def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    def refusal(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and detail of the problem, which must be one of RFC 7807 in SMD's order."""
         reply = self.ask(method, path, body)
         assert reply.media == "application/problem+json", reply
@@ -38,11 +38,11 @@ class Hsm(Service):
 
     def make(self, *xnames: str, state: str = "Off", **fields: Any) -> None:
         components = [{"ID": xname, "State": state, **fields} for xname in xnames]
-        self.done("POST", COMPONENTS, {"Components": components})
+        self.do("POST", COMPONENTS, {"Components": components})
 
-    def found(self, query: str = "") -> list[str]:
-        """The xnames of the components that a query finds, sorted."""
-        return sorted(each["ID"] for each in self.read(f"{COMPONENTS}?{query}")["Components"])
+    def xnames(self, query: str = "") -> list[str]:
+        """The xnames of the components that match a query, sorted."""
+        return sorted(component["ID"] for component in self.read(f"{COMPONENTS}?{query}")["Components"])
 
     def state(self, xname: str) -> str:
         component = self.read(f"{COMPONENTS}/{xname}")

@@ -33,8 +33,8 @@ def test_a_component_comes_back_in_smds_order_with_its_defaults(hsm: Hsm) -> Non
 
 def test_an_empty_inventory_is_an_empty_list(hsm: Hsm) -> None:
     assert hsm.ask("GET", COMPONENTS).body == b'{"Components":[]}\n'
-    assert hsm.refused("GET", f"{COMPONENTS}/{N0}") == (404, "no such xname.")
-    assert hsm.refused("DELETE", COMPONENTS) == (404, "no entries to delete")
+    assert hsm.refusal("GET", f"{COMPONENTS}/{N0}") == (404, "no such xname.")
+    assert hsm.refusal("DELETE", COMPONENTS) == (404, "no entries to delete")
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_filters(hsm: Hsm, query: str, expected: list[str]) -> None:
     hsm.make(N1, NID=6, state="Ready")
     hsm.make(N2, NID=7, Enabled=False)
     hsm.make("x0c0s0b0", state="Ready")
-    hsm.done("POST", "/groups", {"label": "blue", "members": {"ids": [N0, N1]}})
-    hsm.done("POST", "/groups", {"label": "red", "members": {"ids": [N2]}})
-    hsm.done("POST", "/partitions", {"name": "p1", "members": {"ids": [N1]}})
-    assert hsm.found(query) == sorted(expected)
+    hsm.do("POST", "/groups", {"label": "blue", "members": {"ids": [N0, N1]}})
+    hsm.do("POST", "/groups", {"label": "red", "members": {"ids": [N2]}})
+    hsm.do("POST", "/partitions", {"name": "p1", "members": {"ids": [N1]}})
+    assert hsm.xnames(query) == sorted(expected)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_filters(hsm: Hsm, query: str, expected: list[str]) -> None:
     ],
 )
 def test_filters_that_smd_does_not_take(hsm: Hsm, query: str, status: int, detail: str) -> None:
-    assert hsm.refused("GET", f"{COMPONENTS}?{query}") == (status, detail)
+    assert hsm.refusal("GET", f"{COMPONENTS}?{query}") == (status, detail)
 
 
 @pytest.mark.parametrize(
@@ -114,23 +114,23 @@ def test_what_lies_under_a_component_is_found_by_type_only(hsm: Hsm) -> None:
     hsm.make(N0, N2, "x0c0s10b0n0", "x0c0s0b0")
     under = f"{COMPONENTS}/Query/x0c0s1"
     assert hsm.read(under)["Components"] == []
-    assert [each["ID"] for each in hsm.read(f"{under}?type=Node")["Components"]] == [N2]
+    assert [component["ID"] for component in hsm.read(f"{under}?type=Node")["Components"]] == [N2]
     assert len(hsm.read(f"{COMPONENTS}/Query/s0")["Components"]) == 4
-    found = hsm.done("POST", f"{COMPONENTS}/Query", {"ComponentIDs": ["x0c0s0", "x0c0s10"], "type": ["Node"]}).json()
-    assert {each["ID"] for each in found["Components"]} == {N0, "x0c0s10b0n0"}
+    components = hsm.do("POST", f"{COMPONENTS}/Query", {"ComponentIDs": ["x0c0s0", "x0c0s10"], "type": ["Node"]}).json()
+    assert {component["ID"] for component in components["Components"]} == {N0, "x0c0s10b0n0"}
 
 
 def test_several_may_have_the_same_nid_and_none_is_lost(hsm: Hsm) -> None:
     hsm.make(N0, N1, NID=7)
     assert hsm.read(f"{COMPONENTS}/ByNID/7")["ID"] == N0
-    hsm.done("PATCH", f"{COMPONENTS}/{N0}/NID", {"NID": 8})
+    hsm.do("PATCH", f"{COMPONENTS}/{N0}/NID", {"NID": 8})
     assert hsm.read(f"{COMPONENTS}/ByNID/7")["ID"] == N1
     assert hsm.read(f"{COMPONENTS}/ByNID/8")["ID"] == N0
-    hsm.done("PATCH", f"{COMPONENTS}/BulkNID", {"Components": [{"ID": N0, "NID": -1}, {"ID": N1, "NID": "9"}]})
-    assert hsm.refused("GET", f"{COMPONENTS}/ByNID/8") == (404, "no such NID.")
+    hsm.do("PATCH", f"{COMPONENTS}/BulkNID", {"Components": [{"ID": N0, "NID": -1}, {"ID": N1, "NID": "9"}]})
+    assert hsm.refusal("GET", f"{COMPONENTS}/ByNID/8") == (404, "no such NID.")
     assert "NID" not in hsm.read(f"{COMPONENTS}/{N0}")
-    asked = {"NIDRanges": ["1-9"], "nidonly": True}
-    assert hsm.done("POST", f"{COMPONENTS}/ByNID/Query", asked).json()["Components"] == [
+    query = {"NIDRanges": ["1-9"], "nidonly": True}
+    assert hsm.do("POST", f"{COMPONENTS}/ByNID/Query", query).json()["Components"] == [
         {"ID": N1, "Type": "Node", "NID": 9}
     ]
 
@@ -142,27 +142,29 @@ def test_which_state_follows_which(hsm: Hsm, bulk: bool, force: bool) -> None:
     path, ids = (
         (f"{COMPONENTS}/BulkStateData", {"ComponentIDs": [N0, N1]}) if bulk else (f"{COMPONENTS}/{N0}/StateData", {})
     )
-    for before in STATES:
-        for after in STATES:
-            hsm.done("PATCH", path, {**ids, "State": before, "Force": True})
-            reply = hsm.ask("PATCH", path, {**ids, "State": after, "Force": force, "ExtendedInfo": {"Message": "why"}})
-            allowed = force or before in STARTS.get(after, ())
-            assert hsm.state(N0) == f"{after if allowed else before}/OK"
-            assert reply.status == (204 if force or after in STARTS else 400)
+    for state_before in STATES:
+        for state_after in STATES:
+            hsm.do("PATCH", path, {**ids, "State": state_before, "Force": True})
+            reply = hsm.ask(
+                "PATCH", path, {**ids, "State": state_after, "Force": force, "ExtendedInfo": {"Message": "why"}}
+            )
+            allowed = force or state_before in STARTS.get(state_after, ())
+            assert hsm.state(N0) == f"{state_after if allowed else state_before}/OK"
+            assert reply.status == (204 if force or state_after in STARTS else 400)
             if reply.status == 400:
                 assert reply.json()["detail"] == "operation not allowed and not forced."
 
 
 def test_a_locked_flag_stays_locked(hsm: Hsm) -> None:
     hsm.make(N0)
-    hsm.done("PATCH", f"{COMPONENTS}/{N0}/FlagOnly", {"Flag": "Locked"})
-    hsm.done("PATCH", f"{COMPONENTS}/{N0}/StateData", {"State": "On", "Flag": "Warning"})
+    hsm.do("PATCH", f"{COMPONENTS}/{N0}/FlagOnly", {"Flag": "Locked"})
+    hsm.do("PATCH", f"{COMPONENTS}/{N0}/StateData", {"State": "On", "Flag": "Warning"})
     assert hsm.state(N0) == "On/Locked"
 
 
 def test_a_late_heartbeat_makes_no_node_ready(hsm: Hsm) -> None:
     hsm.make(N0)
-    hsm.done("PATCH", f"{COMPONENTS}/{N0}/StateData", {"State": "Ready", "Flag": "Warning", "Force": True})
+    hsm.do("PATCH", f"{COMPONENTS}/{N0}/StateData", {"State": "Ready", "Flag": "Warning", "Force": True})
     assert hsm.state(N0) == "Off/OK"
 
 
@@ -177,8 +179,8 @@ def test_a_late_heartbeat_makes_no_node_ready(hsm: Hsm) -> None:
 )
 def test_single_fields_one_by_one_and_in_bulk(hsm: Hsm, field: str, body: dict[str, Any]) -> None:
     hsm.make(N0, N1, N2)
-    assert hsm.done("PATCH", f"{COMPONENTS}/{N0}/{field}", body).status == 204
-    assert hsm.done("PATCH", f"{COMPONENTS}/Bulk{field}", {**body, "ComponentIDs": [N1.upper(), "x9"]}).status == 204
+    assert hsm.do("PATCH", f"{COMPONENTS}/{N0}/{field}", body).status == 204
+    assert hsm.do("PATCH", f"{COMPONENTS}/Bulk{field}", {**body, "ComponentIDs": [N1.upper(), "x9"]}).status == 204
     for xname, changed in ((N0, True), (N1, True), (N2, False)):
         component = hsm.read(f"{COMPONENTS}/{xname}")
         assert all((component.get(name) == value) is changed for name, value in body.items())
@@ -212,17 +214,17 @@ def test_single_fields_one_by_one_and_in_bulk(hsm: Hsm, field: str, body: dict[s
 )
 def test_patches_that_smd_does_not_take(hsm: Hsm, path: str, body: Any, status: int, detail: str) -> None:
     hsm.make(N0)
-    before = hsm.ask("GET", COMPONENTS).body
-    assert hsm.refused("PATCH", f"{COMPONENTS}/{path}", body) == (status, detail)
-    assert hsm.ask("GET", COMPONENTS).body == before
+    body_before = hsm.ask("GET", COMPONENTS).body
+    assert hsm.refusal("PATCH", f"{COMPONENTS}/{path}", body) == (status, detail)
+    assert hsm.ask("GET", COMPONENTS).body == body_before
 
 
 def test_what_is_there_is_written_over_by_force_only(hsm: Hsm) -> None:
     hsm.make(N0, Role="Service", Arch="ARM", Subtype="odd")
     put = {"Component": {"State": "Ready", "Role": "Compute", "NID": 1}}
-    hsm.done("PUT", f"{COMPONENTS}/{N0}", put)
+    hsm.do("PUT", f"{COMPONENTS}/{N0}", put)
     assert hsm.state(N0) == "Off/OK"
-    hsm.done("PUT", f"{COMPONENTS}/{N0}", {**put, "Force": True})
+    hsm.do("PUT", f"{COMPONENTS}/{N0}", {**put, "Force": True})
     component = hsm.read(f"{COMPONENTS}/{N0}")
     assert (component["State"], component["Role"], component["NID"]) == ("Ready", "Service", 16384)
     assert not component.keys() & {"Arch", "Subtype"}
@@ -230,18 +232,18 @@ def test_what_is_there_is_written_over_by_force_only(hsm: Hsm) -> None:
 
 def test_a_bad_one_among_good_ones_changes_nothing(hsm: Hsm) -> None:
     body = {"Components": [{"ID": N0, "State": "On"}, {"ID": N1, "State": "Broken"}]}
-    assert hsm.refused("POST", COMPONENTS, body) == (400, "couldn't validate components: state 'Broken' is invalid")
-    assert hsm.found() == []
+    assert hsm.refusal("POST", COMPONENTS, body) == (400, "couldn't validate components: state 'Broken' is invalid")
+    assert hsm.xnames() == []
 
 
 def test_a_deleted_component_leaves_its_groups(hsm: Hsm) -> None:
     hsm.make(N0, N1)
-    hsm.done("POST", "/groups", {"label": "blue", "members": {"ids": [N0, N1]}})
-    hsm.done("POST", "/partitions", {"name": "p1", "members": {"ids": [N0]}})
-    assert hsm.done("DELETE", f"{COMPONENTS}/{N0}").json() == {"code": 0, "message": "deleted 1 entry"}
+    hsm.do("POST", "/groups", {"label": "blue", "members": {"ids": [N0, N1]}})
+    hsm.do("POST", "/partitions", {"name": "p1", "members": {"ids": [N0]}})
+    assert hsm.do("DELETE", f"{COMPONENTS}/{N0}").json() == {"code": 0, "message": "deleted 1 entry"}
     assert hsm.read("/groups/blue/members") == {"ids": [N1]}
     assert hsm.read("/partitions/p1/members") == {"ids": []}
-    assert hsm.done("DELETE", COMPONENTS).json()["message"] == "deleted 1 entries"
+    assert hsm.do("DELETE", COMPONENTS).json()["message"] == "deleted 1 entries"
     assert hsm.read("/groups/blue/members") == {"ids": []}
 
 
@@ -289,9 +291,9 @@ WRITES = (
 )
 
 
-def test_garbage_is_answered_in_smds_words(hsm: Hsm) -> None:
+def test_garbage_has_the_errors_of_smd(hsm: Hsm) -> None:
     hsm.make(N0)
-    hsm.done("POST", "/groups", {"label": "blue"})
+    hsm.do("POST", "/groups", {"label": "blue"})
 
     @settings(max_examples=150, deadline=None, derandomize=True, database=None)
     @given(st.sampled_from(WRITES), JSON | st.binary(max_size=20))
@@ -299,8 +301,8 @@ def test_garbage_is_answered_in_smds_words(hsm: Hsm) -> None:
         reply = hsm.ask(*where, body)
         assert reply.status in (200, 201, 204, 400, 404, 409, 500)
         assert reply.ok or reply.media == "application/problem+json"
-        for each in hsm.read(COMPONENTS)["Components"]:
-            assert each["Type"]
-            assert each["State"] in STATES
+        for component in hsm.read(COMPONENTS)["Components"]:
+            assert component["Type"]
+            assert component["State"] in STATES
 
     answered()

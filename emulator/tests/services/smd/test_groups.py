@@ -18,7 +18,7 @@ def nodes(hsm: Hsm) -> None:
 
 def test_a_group_is_made_lowered_and_found_again(hsm: Hsm) -> None:
     body = {"label": "BLUE", "description": "", "tags": ["Big"], "members": {"ids": ["X0C0S0B0N0"]}}
-    reply = hsm.done("POST", "/groups", body)
+    reply = hsm.do("POST", "/groups", body)
     assert (reply.status, reply.json()) == (201, [{"URI": "/hsm/v2/groups/blue"}])
     assert ("Location", "/hsm/v2/groups/blue") in reply.headers
     expected = b'{"label":"blue","description":"","tags":["big"],"members":{"ids":["x0c0s0b0n0"]}}'
@@ -28,55 +28,55 @@ def test_a_group_is_made_lowered_and_found_again(hsm: Hsm) -> None:
 
 
 def test_members_come_and_go(hsm: Hsm) -> None:
-    hsm.done("POST", "/groups", {"label": "blue"})
-    assert hsm.done("POST", "/groups/blue/members", {"id": N0}).json() == [{"URI": f"/hsm/v2/groups/blue/members/{N0}"}]
-    again = "operation would conflict with an existing member in the same group."
-    assert hsm.refused("POST", "/groups/blue/members", {"id": N0}) == (409, again)
-    assert hsm.refused("POST", "/groups/blue/members", {"id": "x9"}) == (400, "linked component does not exist")
-    assert hsm.refused("POST", "/groups/red/members", {"id": N0}) == (404, "No such group: red")
-    hsm.done("DELETE", f"/groups/blue/members/{N0}")
-    assert hsm.refused("DELETE", f"/groups/blue/members/{N0}") == (404, "group has no such member.")
+    hsm.do("POST", "/groups", {"label": "blue"})
+    assert hsm.do("POST", "/groups/blue/members", {"id": N0}).json() == [{"URI": f"/hsm/v2/groups/blue/members/{N0}"}]
+    conflict = "operation would conflict with an existing member in the same group."
+    assert hsm.refusal("POST", "/groups/blue/members", {"id": N0}) == (409, conflict)
+    assert hsm.refusal("POST", "/groups/blue/members", {"id": "x9"}) == (400, "linked component does not exist")
+    assert hsm.refusal("POST", "/groups/red/members", {"id": N0}) == (404, "No such group: red")
+    hsm.do("DELETE", f"/groups/blue/members/{N0}")
+    assert hsm.refusal("DELETE", f"/groups/blue/members/{N0}") == (404, "group has no such member.")
     assert hsm.read("/groups/blue/members") == {"ids": []}
 
 
 def test_of_groups_that_exclude_one_another_a_node_is_in_one(hsm: Hsm) -> None:
-    hsm.done("POST", "/groups", {"label": "a", "exclusiveGroup": "Rack", "members": {"ids": [N0]}})
+    hsm.do("POST", "/groups", {"label": "a", "exclusiveGroup": "Rack", "members": {"ids": [N0]}})
     conflict = "operation would conflict with an existing member in another exclusive group."
-    other = {"label": "b", "exclusiveGroup": "rack", "members": {"ids": [N1, N0]}}
-    assert hsm.refused("POST", "/groups", other) == (409, conflict)
+    other_group = {"label": "b", "exclusiveGroup": "rack", "members": {"ids": [N1, N0]}}
+    assert hsm.refusal("POST", "/groups", other_group) == (409, conflict)
     assert hsm.read("/groups/labels") == ["a"]
-    hsm.done("POST", "/groups", {**other, "members": {"ids": [N1]}})
-    assert hsm.refused("POST", "/groups/b/members", {"id": N0}) == (409, conflict)
-    hsm.done("POST", "/groups", {"label": "c", "exclusiveGroup": "row", "members": {"ids": [N0, N1]}})
+    hsm.do("POST", "/groups", {**other_group, "members": {"ids": [N1]}})
+    assert hsm.refusal("POST", "/groups/b/members", {"id": N0}) == (409, conflict)
+    hsm.do("POST", "/groups", {"label": "c", "exclusiveGroup": "row", "members": {"ids": [N0, N1]}})
 
 
 def test_a_group_seen_through_a_partition(hsm: Hsm) -> None:
-    hsm.done("POST", "/groups", {"label": "blue", "members": {"ids": [N0, N1]}})
-    hsm.done("POST", "/partitions", {"name": "p1", "members": {"ids": [N1, N2]}})
+    hsm.do("POST", "/groups", {"label": "blue", "members": {"ids": [N0, N1]}})
+    hsm.do("POST", "/partitions", {"name": "p1", "members": {"ids": [N1, N2]}})
     assert hsm.read("/groups/blue/members?partition=P1") == {"ids": [N1]}
     assert hsm.read("/groups/blue/members?partition=NULL") == {"ids": [N0]}
     assert hsm.read("/groups?partition=p1")[0]["members"] == {"ids": [N1]}
-    assert hsm.refused("GET", "/groups/blue?partition=p9") == (400, "bad query param: no such partition")
+    assert hsm.refusal("GET", "/groups/blue?partition=p9") == (400, "bad query param: no such partition")
 
 
 def test_groups_by_tag_and_label(hsm: Hsm) -> None:
-    hsm.done("POST", "/groups", {"label": "blue", "tags": ["x"]})
-    hsm.done("POST", "/groups", {"label": "red", "tags": ["x", "y"]})
+    hsm.do("POST", "/groups", {"label": "blue", "tags": ["x"]})
+    hsm.do("POST", "/groups", {"label": "red", "tags": ["x", "y"]})
     assert [group["label"] for group in hsm.read("/groups?tag=Y")] == ["red"]
     assert [group["label"] for group in hsm.read("/groups?group=BLUE&tag=x")] == ["blue"]
-    assert hsm.refused("GET", "/groups?tag=no+way") == (400, "Invalid tag.")
+    assert hsm.refusal("GET", "/groups?tag=no+way") == (400, "Invalid tag.")
 
 
 def test_description_and_tags_are_patched(hsm: Hsm) -> None:
-    hsm.done("POST", "/groups", {"label": "blue", "description": "one", "tags": ["x"]})
-    assert hsm.done("PATCH", "/groups/blue", {"tags": []}).status == 204
+    hsm.do("POST", "/groups", {"label": "blue", "description": "one", "tags": ["x"]})
+    assert hsm.do("PATCH", "/groups/blue", {"tags": []}).status == 204
     assert hsm.read("/groups/blue") == {"label": "blue", "description": "one", "members": {"ids": []}}
-    hsm.done("PATCH", "/groups/blue", {"description": "two", "label": "ignored"})
+    hsm.do("PATCH", "/groups/blue", {"description": "two", "label": "ignored"})
     assert hsm.read("/groups/blue")["description"] == "two"
-    assert hsm.refused("PATCH", "/groups/red", {"description": "two"}) == (404, "no such group.")
+    assert hsm.refusal("PATCH", "/groups/red", {"description": "two"}) == (404, "no such group.")
 
 
-def test_smd_says_two_things_of_an_empty_patch(hsm: Hsm) -> None:
+def test_smd_has_two_answers_to_an_empty_patch(hsm: Hsm) -> None:
     reply = hsm.ask("PATCH", "/groups/red", {})
     assert reply.status == 400
     assert [line.split(b'"detail":')[1][:8] for line in reply.body.splitlines()] == [b'"Request', b'"no such']
@@ -108,12 +108,12 @@ def test_smd_says_two_things_of_an_empty_patch(hsm: Hsm) -> None:
     ],
 )
 def test_groups_that_smd_does_not_take(hsm: Hsm, body: Any, status: int, detail: str) -> None:
-    assert hsm.refused("POST", "/groups", body) == (status, detail)
+    assert hsm.refusal("POST", "/groups", body) == (status, detail)
     assert hsm.read("/groups") == []
 
 
 def test_a_group_is_deleted_once(hsm: Hsm) -> None:
-    hsm.done("POST", "/groups", {"label": "blue", "members": {"ids": [N0]}})
-    hsm.done("DELETE", "/groups/BLUE")
-    assert hsm.refused("DELETE", "/groups/blue") == (404, "no such group.")
+    hsm.do("POST", "/groups", {"label": "blue", "members": {"ids": [N0]}})
+    hsm.do("DELETE", "/groups/BLUE")
+    assert hsm.refusal("DELETE", "/groups/blue") == (404, "no such group.")
     assert hsm.read(f"/memberships/{N0}")["groupLabels"] == []

@@ -15,7 +15,7 @@ def nodes(hsm: Hsm) -> None:
 
 
 def test_a_partition_is_made_and_found_again(hsm: Hsm) -> None:
-    reply = hsm.done("POST", "/partitions", {"name": "P1.2", "tags": ["X"], "members": {"ids": [N0]}})
+    reply = hsm.do("POST", "/partitions", {"name": "P1.2", "tags": ["X"], "members": {"ids": [N0]}})
     assert (reply.status, reply.json()) == (201, [{"URI": "/hsm/v2/partitions/p1.2"}])
     assert hsm.ask("GET", "/partitions").body == b'[{"name":"p1.2","tags":["x"],"members":{"ids":["x0c0s0b0n0"]}}]\n'
     assert hsm.read("/partitions/names") == ["p1.2"]
@@ -23,29 +23,29 @@ def test_a_partition_is_made_and_found_again(hsm: Hsm) -> None:
 
 
 def test_a_node_is_in_one_partition(hsm: Hsm) -> None:
-    hsm.done("POST", "/partitions", {"name": "p1", "members": {"ids": [N0]}})
+    hsm.do("POST", "/partitions", {"name": "p1", "members": {"ids": [N0]}})
     conflict = "operation would conflict with an existing member in another partition."
-    assert hsm.refused("POST", "/partitions", {"name": "p2", "members": {"ids": [N1, N0]}}) == (409, conflict)
-    hsm.done("POST", "/partitions", {"name": "p2", "members": {"ids": [N1]}})
-    assert hsm.refused("POST", "/partitions/p2/members", {"id": N0}) == (409, conflict)
-    hsm.done("DELETE", f"/partitions/p1/members/{N0}")
-    hsm.done("POST", "/partitions/p2/members", {"id": N0})
+    assert hsm.refusal("POST", "/partitions", {"name": "p2", "members": {"ids": [N1, N0]}}) == (409, conflict)
+    hsm.do("POST", "/partitions", {"name": "p2", "members": {"ids": [N1]}})
+    assert hsm.refusal("POST", "/partitions/p2/members", {"id": N0}) == (409, conflict)
+    hsm.do("DELETE", f"/partitions/p1/members/{N0}")
+    hsm.do("POST", "/partitions/p2/members", {"id": N0})
     assert hsm.read("/partitions/p2/members") == {"ids": [N1, N0]}
 
 
 @pytest.mark.parametrize("name", ["hard", "p", "p.1", "", "p1.1.1"])
 def test_names_are_p_and_numbers(hsm: Hsm, name: str) -> None:
     detail = "couldn't validate partition: Bad partition name. Must be p# or p#.#"
-    assert hsm.refused("POST", "/partitions", {"name": name}) == (400, detail)
+    assert hsm.refusal("POST", "/partitions", {"name": name}) == (400, detail)
 
 
 def test_patched_and_deleted(hsm: Hsm) -> None:
-    hsm.done("POST", "/partitions", {"name": "p1"})
-    hsm.done("PATCH", "/partitions/p1", {"description": "first", "tags": ["A"]})
+    hsm.do("POST", "/partitions", {"name": "p1"})
+    hsm.do("PATCH", "/partitions/p1", {"description": "first", "tags": ["A"]})
     assert hsm.read("/partitions?tag=a") == [
         {"name": "p1", "description": "first", "tags": ["a"], "members": {"ids": []}}
     ]
-    assert hsm.refused("POST", "/partitions", {"name": "p1"})[0] == 409
-    hsm.done("DELETE", "/partitions/p1")
-    assert hsm.refused("GET", "/partitions/p1") == (404, "No such partition: p1")
-    assert hsm.refused("DELETE", "/partitions/p1") == (404, "no such partition.")
+    assert hsm.refusal("POST", "/partitions", {"name": "p1"})[0] == 409
+    hsm.do("DELETE", "/partitions/p1")
+    assert hsm.refusal("GET", "/partitions/p1") == (404, "No such partition: p1")
+    assert hsm.refusal("DELETE", "/partitions/p1") == (404, "no such partition.")

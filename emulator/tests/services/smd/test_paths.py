@@ -1,4 +1,4 @@
-"""Paths and methods as gorilla/mux takes them, and what SMD says of itself."""
+"""Paths and methods as gorilla/mux handles them, and SMD's service information."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from services.smd.hsm_client import COMPONENTS, Hsm
     ],
 )
 def test_methods_that_are_not_allowed(hsm: Hsm, method: str, path: str, allowed: str) -> None:
-    assert hsm.refused(method, path) == (405, f"allow {allowed}")
+    assert hsm.refusal(method, path) == (405, f"allow {allowed}")
     assert ("Allow", allowed) in hsm.ask(method, path).headers
 
 
@@ -48,12 +48,12 @@ def test_paths_that_are_not_clean_are_sent_on(hsm: Hsm, path: str, where: str) -
 
 
 def test_words_of_operations_are_names_where_no_operation_fits(hsm: Hsm) -> None:
-    assert hsm.refused("GET", f"{COMPONENTS}/BulkStateData") == (404, "no such xname.")
-    assert hsm.refused("GET", f"{COMPONENTS}/ByNID/Query") == (400, "a required argument was not an integer")
-    assert hsm.refused("DELETE", "/groups/labels") == (404, "no such group.")
+    assert hsm.refusal("GET", f"{COMPONENTS}/BulkStateData") == (404, "no such xname.")
+    assert hsm.refusal("GET", f"{COMPONENTS}/ByNID/Query") == (400, "a required argument was not an integer")
+    assert hsm.refusal("DELETE", "/groups/labels") == (404, "no such group.")
 
 
-def test_smd_is_well_and_knows_its_words(hsm: Hsm) -> None:
+def test_health_and_enumerations_of_smd(hsm: Hsm) -> None:
     assert hsm.read("/service/ready") == {"code": 0, "message": "HSM is healthy"}
     assert hsm.ask("GET", "/service/liveness").status == 204
     values = hsm.read("/service/values")

@@ -1,4 +1,4 @@
-"""What HSM knows of the machine at the start, and what it hears of it."""
+"""HSM's records of the machine at the start, and its reaction to events of the machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def break_(hsm: Hsm, kind: str, targets: str) -> None:
 
 
 def test_the_inventory_at_the_start_is_what_discovery_found(tiny_hsm: Hsm) -> None:
-    types = {each["Type"] for each in tiny_hsm.read(COMPONENTS)["Components"]}
+    types = {component["Type"] for component in tiny_hsm.read(COMPONENTS)["Components"]}
     assert {"Node", "NodeBMC", "NodeEnclosure", "ComputeModule", "Chassis", "ChassisBMC", "RouterBMC"} <= types
     assert not types & {"Cabinet", "CDU", "MgmtSwitch"}
     assert tiny_hsm.read(f"{COMPONENTS}/{UP}") == {
@@ -45,8 +45,8 @@ def test_the_inventory_at_the_start_is_what_discovery_found(tiny_hsm: Hsm) -> No
     assert tiny_hsm.read(f"{COMPONENTS}/x3000c0s1b0n0")["SubRole"] == "Master"
 
 
-def test_a_node_that_is_made_again_takes_what_sls_says_of_it(tiny_hsm: Hsm) -> None:
-    tiny_hsm.done("DELETE", f"{COMPONENTS}/x3000c0s1b0n0")
+def test_a_node_that_is_created_again_takes_its_fields_from_sls(tiny_hsm: Hsm) -> None:
+    tiny_hsm.do("DELETE", f"{COMPONENTS}/x3000c0s1b0n0")
     tiny_hsm.make("x3000c0s1b0n0", state="On")
     node = tiny_hsm.read(f"{COMPONENTS}/x3000c0s1b0n0")
     assert [node[name] for name in ("Role", "SubRole", "NID", "Class")] == ["Management", "Master", 100001, "River"]
@@ -55,7 +55,7 @@ def test_a_node_that_is_made_again_takes_what_sls_says_of_it(tiny_hsm: Hsm) -> N
 def test_owners_have_their_groups(tiny_hsm: Hsm) -> None:
     group = tiny_hsm.read("/groups/blue")
     assert (group["description"], group["members"]["ids"][0]) == ("the first tenant", UP)
-    assert tiny_hsm.found("group=blue") == sorted(group["members"]["ids"])
+    assert tiny_hsm.xnames("group=blue") == sorted(group["members"]["ids"])
 
 
 def test_a_node_that_is_switched_is_on_and_off(tiny_hsm: Hsm) -> None:
@@ -79,7 +79,7 @@ def test_an_unreachable_controller_sends_no_events(tiny_hsm: Hsm) -> None:
     assert tiny_hsm.state(UP).startswith("Ready/")
 
 
-def test_a_node_whose_heart_stopped_is_asked_whether_it_is_off(tiny_hsm: Hsm) -> None:
+def test_the_power_of_a_node_without_heartbeat_is_checked(tiny_hsm: Hsm) -> None:
     tiny_hsm.site.machine.power.reset(UP, "ForceOff", "test")
     break_(tiny_hsm, "bmc-unreachable", BMC)
     tiny_hsm.site.step(LONG)
@@ -94,9 +94,9 @@ def test_nodes_on_standby_share_one_timer(hsm: Hsm) -> None:
     hsm.make(*nodes, state="Ready")
     for _ in range(3):
         for state in ("Standby", "Ready"):
-            hsm.done("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": state})
+            hsm.do("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": state})
             hsm.site.step(7)
-    hsm.done("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": "Standby"})
+    hsm.do("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": "Standby"})
     hsm.site.step(100)
     waiting = [
         row for row in hsm.site.tables.take_changes() if row[0] == "scheduler" and "smd.polled" in (row[2] or "")
@@ -121,30 +121,30 @@ def test_a_slot_takes_its_cards_along_and_brings_them_back_without_the_nodes(tin
 
 
 def test_another_slot_is_left_alone(tiny_hsm: Hsm) -> None:
-    before = {xname: tiny_hsm.state(xname) for xname in tiny_hsm.found() if xname.startswith("x1000c0s1")}
+    states_before = {xname: tiny_hsm.state(xname) for xname in tiny_hsm.xnames() if xname.startswith("x1000c0s1")}
     order(tiny_hsm, SLOT, "Off")
-    assert {xname: tiny_hsm.state(xname) for xname in before} == before
+    assert {xname: tiny_hsm.state(xname) for xname in states_before} == states_before
 
 
 @pytest.fixture
-def told(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-    """What subscribers are told of."""
-    found: list[tuple[Sequence[str], Mapping[str, Any]]] = []
+def changes(tiny_hsm: Hsm, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
+    """The changes that HSM sends to its subscribers."""
+    notices: list[tuple[Sequence[str], Mapping[str, Any]]] = []
     monkeypatch.setattr(
         "csm_emulator.services.smd.database.Hsm.notify",
-        lambda _, xnames, change: found.append((list(xnames), change)) if xnames else None,
+        lambda _, xnames, change: notices.append((list(xnames), change)) if xnames else None,
     )
-    return found
+    return notices
 
 
-def test_who_is_told_of_a_change(tiny_hsm: Hsm, told: list[tuple[Sequence[str], Mapping[str, Any]]]) -> None:
+def test_changes_are_sent_to_subscribers(tiny_hsm: Hsm, changes: list[tuple[Sequence[str], Mapping[str, Any]]]) -> None:
     order(tiny_hsm, DOWN, "On")
-    assert told[0] == ([DOWN], {"State": "On", "Flag": "OK"})
-    told.clear()
+    assert changes[0] == ([DOWN], {"State": "On", "Flag": "OK"})
+    changes.clear()
     bulk = f"{COMPONENTS}/BulkEnabled"
-    tiny_hsm.done("PATCH", bulk, {"ComponentIDs": [UP, DOWN], "Enabled": True})
-    assert told == []
-    tiny_hsm.done("PATCH", f"{COMPONENTS}/{UP}/Enabled", {"Enabled": True})
-    assert told == [([UP], {"Enabled": True})]
-    tiny_hsm.done("PATCH", f"{COMPONENTS}/{UP}/FlagOnly", {"Flag": "Alert"})
-    assert len(told) == 1
+    tiny_hsm.do("PATCH", bulk, {"ComponentIDs": [UP, DOWN], "Enabled": True})
+    assert changes == []
+    tiny_hsm.do("PATCH", f"{COMPONENTS}/{UP}/Enabled", {"Enabled": True})
+    assert changes == [([UP], {"Enabled": True})]
+    tiny_hsm.do("PATCH", f"{COMPONENTS}/{UP}/FlagOnly", {"Flag": "Alert"})
+    assert len(changes) == 1

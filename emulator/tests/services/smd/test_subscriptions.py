@@ -1,4 +1,4 @@
-"""State change notifications: who hears of what."""
+"""State change notifications: the subscribers of each change."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ URL = "http://127.0.0.1:1/hear"
 
 
 @pytest.fixture
-def heard(hsm: Hsm) -> list[tuple[str, Any]]:
-    """What was sent, in order."""
-    sent: list[tuple[str, Any]] = []
-    object.__setattr__(hsm.site.context, "post", lambda url, body: sent.append((url, body)))
-    return sent
+def posts(hsm: Hsm) -> list[tuple[str, Any]]:
+    """The notifications that were sent, in order."""
+    outgoing: list[tuple[str, Any]] = []
+    object.__setattr__(hsm.site.context, "post", lambda url, body: outgoing.append((url, body)))
+    return outgoing
 
 
 def subscribe(hsm: Hsm, subscriber: str = "me@x", url: str = URL, **triggers: Any) -> int:
     body = {"Subscriber": subscriber, "Url": url, **triggers}
-    return int(hsm.done("POST", SCN, body).json()["ID"])
+    return int(hsm.do("POST", SCN, body).json()["ID"])
 
 
-def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, heard: list[tuple[str, Any]]) -> None:
+def test_a_state_is_sent_to_its_subscribers(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     subscribe(hsm, States=["on"])
     subscribe(hsm, "other", "http://127.0.0.1:2/", States=["Off"])
     hsm.make(A, B)
-    heard.clear()
-    hsm.done("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": [A, B], "State": "On"})
-    assert heard == [(URL, {"Components": [A, B], "Flag": "OK", "State": "On"})]
+    posts.clear()
+    hsm.do("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": [A, B], "State": "On"})
+    assert posts == [(URL, {"Components": [A, B], "Flag": "OK", "State": "On"})]
 
 
 @pytest.mark.parametrize(
@@ -51,54 +51,54 @@ def test_a_state_is_told_to_those_who_asked_for_it(hsm: Hsm, heard: list[tuple[s
     ],
 )
 def test_every_other_trigger(
-    hsm: Hsm, heard: list[tuple[str, Any]], triggers: Any, path: str, change: Any, payload: Any
+    hsm: Hsm, posts: list[tuple[str, Any]], triggers: Any, path: str, change: Any, payload: Any
 ) -> None:
     subscribe(hsm, **triggers)
     hsm.make(A)
-    heard.clear()
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/{path}", change)
-    assert heard == [(URL, {"Components": [A], **payload})]
+    posts.clear()
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/{path}", change)
+    assert posts == [(URL, {"Components": [A], **payload})]
 
 
-def test_a_url_hears_it_once_however_often_it_subscribed(hsm: Hsm, heard: list[tuple[str, Any]]) -> None:
+def test_a_url_gets_a_change_once_with_several_subscriptions(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     subscribe(hsm, "one", States=["On"])
     subscribe(hsm, "two", States=["On", "Off"])
     hsm.make(A)
-    heard.clear()
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
-    assert len(heard) == 1
+    posts.clear()
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
+    assert len(posts) == 1
 
 
-def test_what_was_unsubscribed_is_heard_no_more(hsm: Hsm, heard: list[tuple[str, Any]]) -> None:
+def test_a_deleted_subscription_gets_no_changes(hsm: Hsm, posts: list[tuple[str, Any]]) -> None:
     number = subscribe(hsm, States=["On", "Off"])
     hsm.make(A)
-    heard.clear()
-    hsm.done("PATCH", f"{SCN}/{number}", {"Op": "Remove", "States": ["On"]})
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
-    assert heard == []
-    hsm.done("DELETE", f"{SCN}/{number}")
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "Off"})
-    assert heard == []
+    posts.clear()
+    hsm.do("PATCH", f"{SCN}/{number}", {"Op": "Remove", "States": ["On"]})
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
+    assert posts == []
+    hsm.do("DELETE", f"{SCN}/{number}")
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "Off"})
+    assert posts == []
 
 
-def test_services_of_the_cluster_are_told_directly(
-    hsm: Hsm, heard: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
+def test_services_of_the_cluster_are_notified_directly(
+    hsm: Hsm, posts: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hsm.make(A)
     subscribe(hsm, url="http://cray-hmnfd/hmi/v1/scn", States=["On"])
-    asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(type(hsm.site.context.mesh), "ask", lambda _, *args: asked.append(args))
-    hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
-    assert asked == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
-    assert heard == []
+    calls: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(type(hsm.site.context.mesh), "ask", lambda _, *args: calls.append(args))
+    hsm.do("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
+    assert calls == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
+    assert posts == []
 
 
 def test_subscriptions_are_stored_as_they_were_written(hsm: Hsm) -> None:
     number = subscribe(hsm, States=["ready"], Roles=["compute"])
     record = {"ID": number, "Subscriber": "me@x", "Roles": ["compute"], "States": ["ready"], "Url": URL}
     assert hsm.read(SCN) == {"SubscriptionList": [record]}
-    hsm.done("PATCH", f"{SCN}/{number}", {"Op": "add", "States": ["On"]})
-    hsm.done("PATCH", f"{SCN}/{number}", {"Op": "replace", "Roles": ["Service"]})
+    hsm.do("PATCH", f"{SCN}/{number}", {"Op": "add", "States": ["On"]})
+    hsm.do("PATCH", f"{SCN}/{number}", {"Op": "replace", "Roles": ["Service"]})
     assert hsm.read(f"{SCN}/{number}") == {**record, "Roles": ["Service"], "States": ["ready", "On"]}
     assert hsm.ask("PUT", f"{SCN}/{number}", {"Subscriber": "me@x", "Url": URL, "Enabled": True}).status == 204
     assert hsm.read(f"{SCN}/{number}") == {"ID": number, "Subscriber": "me@x", "Enabled": True, "Url": URL}
@@ -115,16 +115,16 @@ def test_subscriptions_are_stored_as_they_were_written(hsm: Hsm) -> None:
     ],
 )
 def test_subscriptions_that_are_none(hsm: Hsm, body: Any, detail: str) -> None:
-    assert hsm.refused("POST", SCN, body) == (400, detail)
+    assert hsm.refusal("POST", SCN, body) == (400, detail)
     assert hsm.read(SCN) == {"SubscriptionList": None}
 
 
 def test_the_same_subscriber_and_url_again(hsm: Hsm) -> None:
     subscribe(hsm, States=["On"])
-    assert hsm.refused("POST", SCN, {"Subscriber": "me@x", "Url": URL, "States": ["Off"]}) == (400, "Subscribe failed")
+    assert hsm.refusal("POST", SCN, {"Subscriber": "me@x", "Url": URL, "States": ["Off"]}) == (400, "Subscribe failed")
     assert subscribe(hsm, "another", States=["On"]) == 3
     for number in ("0", "-1", "one", "9" * 30):
-        assert hsm.refused("GET", f"{SCN}/{number}") == (400, f"Invalid id - {number}")
+        assert hsm.refusal("GET", f"{SCN}/{number}") == (400, f"Invalid id - {number}")
 
 
 def test_subscriptions_survive_a_restart(open_machine: Callable[[str], Site]) -> None:

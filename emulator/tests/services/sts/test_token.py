@@ -19,14 +19,14 @@ def token(site: Site) -> dict[str, str]:
 
 
 def test_a_token_opens_s3(tiny: Site) -> None:
-    given = token(tiny)
-    assert set(given) == {"AccessKeyId", "EndpointURL", "Expiration", "SecretAccessKey", "SessionToken"}
-    caller = Caller(tiny, Keys(given["AccessKeyId"], given["SecretAccessKey"]), given["SessionToken"])
+    credentials = token(tiny)
+    assert set(credentials) == {"AccessKeyId", "EndpointURL", "Expiration", "SecretAccessKey", "SessionToken"}
+    caller = Caller(tiny, Keys(credentials["AccessKeyId"], credentials["SecretAccessKey"]), credentials["SessionToken"])
     caller.put("ims", "a", b"data")
     assert caller.get("ims", "a") == b"data"
 
 
-def test_it_lives_an_hour_by_the_clocks_of_those_who_carry_it(tiny: Site) -> None:
+def test_it_is_valid_for_an_hour_of_real_time(tiny: Site) -> None:
     expires = datetime.fromisoformat(token(tiny)["Expiration"])
     assert expires.utcoffset() is not None
     assert 3590 < expires.timestamp() - time.time() <= 3600
@@ -37,11 +37,11 @@ def test_each_is_another_after_a_restart_too(tmp_path: Path) -> None:
     first, second = token(site), token(site)
     site = reopen(site)
     third = token(site)
-    assert len({given["AccessKeyId"] for given in (first, second, third)}) == 3
+    assert len({credentials["AccessKeyId"] for credentials in (first, second, third)}) == 3
     site.state_file.close()
 
 
-def test_it_says_where_s3_is(tiny: Site) -> None:
+def test_it_has_the_url_of_s3(tiny: Site) -> None:
     assert token(tiny)["EndpointURL"] == "http://rgw-vip.nmn"
     tiny.context.public_addresses.addresses["s3"] = "https://127.0.0.1:9000"
     assert token(tiny)["EndpointURL"] == "https://127.0.0.1:9000"
@@ -55,5 +55,5 @@ def test_a_body_is_not_looked_at(tiny: Site) -> None:
 def test_paths_that_are_not_there(tiny: Site) -> None:
     sts = Service(tiny, "sts", "")
     assert sts.get("/healthz") == {"Status": "ok"}
-    assert sts.refused("GET", "/none")[0] == 404
-    assert sts.refused("GET", "/token") == (405, "The method is not allowed for the requested URL.")
+    assert sts.refusal("GET", "/none")[0] == 404
+    assert sts.refusal("GET", "/token") == (405, "The method is not allowed for the requested URL.")

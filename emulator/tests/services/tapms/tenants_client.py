@@ -1,4 +1,4 @@
-"""Tenants as an administrator makes them: through Kubernetes; and what TAPMS shows of them."""
+"""Tenants as an administrator creates them, through Kubernetes, and as TAPMS shows them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ GROUP, OTHER_GROUP = "tenant-blue", "tenant-green"
 
 
 class Tapms(Service):
-    """Its ``sent`` are the notices that went to hooks outside."""
+    """``sent`` has the notices that went to hooks outside."""
 
     def __init__(self, path: Path) -> None:
         self.sent: list[tuple[str, Any]] = []
-        super().__init__(open_site(path, sent=self.sent), "tapms", "")
+        super().__init__(open_site(path, outgoing=self.sent), "tapms", "")
         # The machine has no such node of its own.
         role = f"/State/Components/{self.nodes()[-1]}/Role"
         assert self.hsm("PATCH", role, {"Role": "Application"}).ok
 
     def again(self) -> None:
-        """After a restart of the emulator."""
+        """TAPMS after a restart of the emulator."""
         self.site = reopen(self.site, self.sent)
 
     def nodes(self, role: str = "Compute") -> list[str]:
-        found = self.hsm("GET", f"/State/Components?type=Node&role={role}").json()["Components"]
-        return sorted(component["ID"] for component in found)
+        components = self.hsm("GET", f"/State/Components?type=Node&role={role}").json()["Components"]
+        return sorted(component["ID"] for component in components)
 
     def kubernetes(self, method: str, path: str, body: Any = None) -> Reply:
         if body is None:
@@ -76,7 +76,7 @@ class Tapms(Service):
         return self.kubernetes("DELETE", f"{PATH}/tenants/{name}")
 
     def until(self, state: str | None, name: str = BLUE, most: int = 90) -> float:
-        """How long it took."""
+        """The virtual seconds that it took."""
         for second in range(most):
             if self.state(name) == state:
                 return second

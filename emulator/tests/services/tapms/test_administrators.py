@@ -8,7 +8,7 @@ from csm_emulator.seed_data.secrets import vault_root
 from services.keycloak.administrator import Administrator, administrator
 from services.tapms.tenants_client import BLUE, OTHER_GROUP, Tapms
 
-# The tiny machine's own tenant has the group of blue already.
+# The tiny machine's own tenant already has the group of blue.
 RED = "vcluster-red"
 ADMINS = f"{RED}-tenant-admin"
 
@@ -44,7 +44,7 @@ def test_keycloak_is_away_for_a_while(tapms: Tapms) -> None:
     tapms.step(120)
     assert tapms.state(RED) == "Deploying"
     assert tapms.retries()[-1] == "keycloak returned a non-200 response listing groups"
-    # HSM comes before it, and Vault after it.
+    # The operator asks HSM before Keycloak, and Vault after it.
     assert tapms.group() is not None
     assert not has_engine(tapms)
     tapms.site.clear_fault(fault)
@@ -61,7 +61,7 @@ def has_engine(tapms: Tapms) -> bool:
 
 
 def test_a_role_that_was_refused_once_is_never_given(tapms: Tapms, admin: Administrator) -> None:
-    """The operator finds the group at its next try, and is content."""
+    """The operator finds the group at its next try, and continues."""
     fault = tapms.break_("server-error", "keycloak", status=500, method="POST", path="/role-mappings")
     assert tapms.create(RED).status == 201
     tapms.step(40)

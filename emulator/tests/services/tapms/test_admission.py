@@ -1,4 +1,4 @@
-"""What is not let in, and who is told of what is."""
+"""Tenants that are refused, and the hooks that are called for the others."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def why(reply: Reply) -> str:
 
 def test_nodes_of_another_role(tapms: Tapms) -> None:
     compute, application = tapms.nodes()[0], tapms.nodes("Application")[0]
-    told = why(tapms.create(tenantresources=[tapms.resource(compute, application, "x9c0s0b0n0")]))
+    message = why(tapms.create(tenantresources=[tapms.resource(compute, application, "x9c0s0b0n0")]))
     wrong = f"[{application} x9c0s0b0n0]"
-    assert told == f"the following xname(s) do not have type Node and role Compute: {wrong}"
-    told = why(tapms.create(tenantresources=[tapms.resource(compute, type="application")]))
-    assert told == f"the following xname(s) do not have type Node and role Application: [{compute}]"
+    assert message == f"the following xname(s) do not have type Node and role Compute: {wrong}"
+    message = why(tapms.create(tenantresources=[tapms.resource(compute, type="application")]))
+    assert message == f"the following xname(s) do not have type Node and role Application: [{compute}]"
     assert tapms.tenant() is None
     tapms.step(60)
     assert tapms.group() is None
@@ -39,8 +39,8 @@ def test_a_node_belongs_to_one(tapms: Tapms) -> None:
     tapms.deploy()
     first, second, third = tapms.nodes()[:3]
     mine = tapms.resource(first, third, second, hsmgrouplabel=OTHER_GROUP)
-    told = why(tapms.create(GREEN, tenantresources=[mine]))
-    assert told == f"the following xname(s): '[{first} {second}]' already exist in an exclusive hsm group"
+    message = why(tapms.create(GREEN, tenantresources=[mine]))
+    assert message == f"the following xname(s): '[{first} {second}]' already exist in an exclusive hsm group"
     assert tapms.create(GREEN, tenantresources=[{**mine, "enforceexclusivehsmgroups": False}]).status == 201
 
 
@@ -60,7 +60,7 @@ def hook(url: str, *events: str, blocks: bool = False) -> dict[str, Any]:
     return {"name": "h", "url": url, "blockingcall": blocks, "eventtypes": list(events)}
 
 
-def test_hooks_outside_are_told(tapms: Tapms) -> None:
+def test_external_hooks_are_called(tapms: Tapms) -> None:
     url = "http://127.0.0.1:9/hook"
     assert tapms.create(tenanthooks=[hook(url, "CREATE", "DELETE", blocks=True)]).status == 201
     (where, body), *more = tapms.sent
@@ -72,7 +72,7 @@ def test_hooks_outside_are_told(tapms: Tapms) -> None:
     assert [body["eventtype"] for _, body in tapms.sent] == ["CREATE", "DELETE"]
 
 
-def test_the_operator_s_own_updates_are_told_too(tapms: Tapms) -> None:
+def test_hooks_see_the_operators_own_updates(tapms: Tapms) -> None:
     tapms.deploy(tenanthooks=[hook("http://127.0.0.1:9/", "UPDATE")])
     assert [body["tenantspec"]["state"] for _, body in tapms.sent] == ["Deploying", "Deployed"]
 
@@ -94,8 +94,8 @@ def test_a_service_of_the_cluster_may_refuse(tapms: Tapms) -> None:
     spy = Spy(tapms.site)
     spy.instead["guard"] = Reply(409)
     url = "http://cray-guard.services.svc.cluster.local/ask?a=b"
-    told = why(tapms.create(tenanthooks=[hook(url, "CREATE", blocks=True)]))
-    assert told == f"Blocking call to 'h' hook at url {url} returned a non-200 response code: 409"
+    message = why(tapms.create(tenanthooks=[hook(url, "CREATE", blocks=True)]))
+    assert message == f"Blocking call to 'h' hook at url {url} returned a non-200 response code: 409"
     assert spy.bodies("/ask")[0]["eventtype"] == "CREATE"
     assert tapms.tenant() is None
     assert tapms.create(tenanthooks=[hook(url, "CREATE")]).status == 201
@@ -113,14 +113,14 @@ def test_a_deletion_may_be_refused(tapms: Tapms) -> None:
 
 
 def test_events_that_there_are_not(tapms: Tapms) -> None:
-    told = why(tapms.create(tenanthooks=[hook("http://127.0.0.1:9/", "RENAME")]))
-    assert told == "EventType 'RENAME' is not supported, must be one of: [CREATE UPDATE DELETE]"
+    message = why(tapms.create(tenanthooks=[hook("http://127.0.0.1:9/", "RENAME")]))
+    assert message == "EventType 'RENAME' is not supported, must be one of: [CREATE UPDATE DELETE]"
 
 
 def test_what_is_no_url_is_refused_even_for_a_notice(tapms: Tapms) -> None:
     for url in ("http://[", "http://127.0.0.1:x/"):
-        told = why(tapms.create(tenanthooks=[hook(url, "CREATE")]))
-        assert told.startswith(f'parse "{url}": ')
+        message = why(tapms.create(tenanthooks=[hook(url, "CREATE")]))
+        assert message.startswith(f'parse "{url}": ')
     assert tapms.sent == []
 
 
@@ -181,7 +181,7 @@ def test_tenants_that_are_none(tapms: Tapms) -> None:
             assert (answer["allowed"], answer["status"]["code"]) == (False, 400), tenant
 
 
-def test_a_rehearsal_changes_nothing(tapms: Tapms) -> None:
+def test_a_dry_run_changes_nothing(tapms: Tapms) -> None:
     tenant = {"metadata": {"name": "t"}, "spec": {"tenantname": "t"}}
 
     def is_planned() -> bool:

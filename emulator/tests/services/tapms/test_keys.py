@@ -1,4 +1,4 @@
-"""A tenant's key in Vault, and what is asked there; mostly another than Vault stands in for it."""
+"""A tenant's key in Vault, and TAPMS's requests to Vault, which a stub answers in most tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUBLIC = {"1": {"public_key": "-----BEGIN PUBLIC KEY-----"}}
 
 
 class Vault:
-    """What is written at a path is read there; a mount that is not there is refused in Vault's words."""
+    """Returns the value that was written at a path; answers in Vault's words for a missing mount."""
 
     def __init__(self, tapms: Tapms) -> None:
         self.kept: dict[str, Any] = {}
@@ -70,13 +70,13 @@ def test_a_key_of_its_own(tapms: Tapms, vault: Vault) -> None:
 
 
 def test_the_key_stays_when_the_tenant_changes(tapms: Tapms, vault: Vault) -> None:
-    before = tapms.deploy(tenantkms=KMS)["status"]["tenantkms"]
-    kept = dict(vault.kept)
+    key_before = tapms.deploy(tenantkms=KMS)["status"]["tenantkms"]
+    keys_stored = dict(vault.kept)
     assert tapms.change(childnamespaces=["user"]).ok
     tapms.until("Deployed")
     tenant = tapms.tenant()
     assert tenant is not None
-    assert (tenant["status"]["tenantkms"], vault.kept) == (before, kept)
+    assert (tenant["status"]["tenantkms"], vault.kept) == (key_before, keys_stored)
 
 
 def test_it_goes_with_the_tenant(tapms: Tapms, vault: Vault) -> None:
@@ -96,7 +96,7 @@ def test_half_an_engine_is_taken_away_again(tapms: Tapms, vault: Vault) -> None:
     tapms.until("Deployed", most=900)
 
 
-def test_nobody_asks_vault_when_no_key_is_wanted(tapms: Tapms, vault: Vault) -> None:
+def test_vault_is_not_asked_when_the_tenant_has_no_key(tapms: Tapms, vault: Vault) -> None:
     tapms.deploy()
     assert vault.kept == {}
 

@@ -1,4 +1,4 @@
-"""A tenant's life: what the operator makes of it, and what is left when it goes."""
+"""A tenant's life: the objects that the operator creates, and those that stay after the deletion."""
 
 from __future__ import annotations
 
@@ -107,22 +107,22 @@ def test_it_goes_without_a_trace(tapms: Tapms) -> None:
     tapms.deploy()
 
 
-@pytest.mark.parametrize("after", [0.5, 3.0, 12.0])
-def test_a_restart_on_the_way(tapms: Tapms, after: float) -> None:
+@pytest.mark.parametrize("seconds", [0.5, 3.0, 12.0])
+def test_a_restart_on_the_way(tapms: Tapms, seconds: float) -> None:
     assert tapms.create().status == 201
-    tapms.step(after)
+    tapms.step(seconds)
     tapms.again()
     tapms.until("Deployed")
     assert tapms.members() == tapms.nodes()[:2]
     tapms.delete()
-    tapms.step(after)
+    tapms.step(seconds)
     tapms.again()
     tapms.until(None)
     assert tapms.group() is None
 
 
 def test_deleted_before_it_is_deployed_it_leaves_what_was_made(tapms: Tapms) -> None:
-    """The finalizer comes last, as with the real one."""
+    """The finalizer is the last, as in the real service."""
     assert tapms.create().status == 201
     tapms.step(3)
     tapms.delete()
@@ -132,14 +132,14 @@ def test_deleted_before_it_is_deployed_it_leaves_what_was_made(tapms: Tapms) -> 
 
 
 def test_without_child_namespaces_it_is_never_deployed(tapms: Tapms) -> None:
-    """The real one holds an empty list for a change."""
+    """The real service takes an empty list for a change."""
     assert tapms.create(childnamespaces=[]).status == 201
     tapms.step(300)
     assert tapms.state() == "Deploying"
     assert tapms.members() == tapms.nodes()[:2]
-    before = tapms.tenant()
+    tenant_before = tapms.tenant()
     tapms.step(3600)
-    assert tapms.tenant() == before
+    assert tapms.tenant() == tenant_before
 
 
 def test_hsm_is_away_for_a_while(tapms: Tapms) -> None:
@@ -165,7 +165,7 @@ def test_a_member_that_hsm_does_not_take_is_tried_again(tapms: Tapms) -> None:
     assert third in tapms.members()
 
 
-def test_what_somebody_else_did_in_hsm_already_is_well(tapms: Tapms) -> None:
+def test_changes_that_hsm_has_already_are_accepted(tapms: Tapms) -> None:
     tapms.deploy()
     first, second, third = tapms.nodes()[:3]
     assert tapms.hsm("DELETE", f"/groups/{GROUP}/members/{first}").ok

@@ -1,4 +1,4 @@
-"""What TAPMS shows."""
+"""TAPMS's views of tenants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from services.tapms.tenants_client import BLUE, GREEN, OTHER_GROUP, Tapms
 PATH = "/v1alpha3/tenants"
 
 
-def test_nobody(tapms: Tapms) -> None:
+def test_without_tenants(tapms: Tapms) -> None:
     assert tapms.get(PATH) == {"metadata": {}, "items": []}
     assert tapms.ask("POST", PATH, ["x1"]).json() == {"metadata": {}, "items": None}
 
@@ -30,22 +30,22 @@ def test_a_new_tenant_in_go_s_shape(tapms: Tapms) -> None:
 
 def test_one_by_name_or_uuid(tapms: Tapms) -> None:
     tenant = tapms.deploy()
-    shown = tapms.get(f"{PATH}/{BLUE}")
-    assert shown["status"]["tenantresources"] == tenant["spec"]["tenantresources"]
-    assert tapms.get(f"{PATH}/{tenant['status']['uuid']}") == shown
-    assert tapms.get(PATH)["items"] == [shown]
-    reply = tapms.ask("GET", f"{PATH}/nobody")
-    assert (reply.status, reply.json()) == (404, "Tenant with name/uuid 'nobody' not found.")
+    view = tapms.get(f"{PATH}/{BLUE}")
+    assert view["status"]["tenantresources"] == tenant["spec"]["tenantresources"]
+    assert tapms.get(f"{PATH}/{tenant['status']['uuid']}") == view
+    assert tapms.get(PATH)["items"] == [view]
+    reply = tapms.ask("GET", f"{PATH}/missing")
+    assert (reply.status, reply.json()) == (404, "Tenant with name/uuid 'missing' not found.")
 
 
-def test_whose_a_node_is(tapms: Tapms) -> None:
+def test_the_tenant_of_a_node(tapms: Tapms) -> None:
     tapms.deploy()
     third = tapms.nodes()[2]
     tapms.deploy(GREEN, tenantresources=[tapms.resource(third, hsmgrouplabel=OTHER_GROUP)])
 
     def owners(*xnames: str) -> list[str]:
-        found = tapms.ask("POST", PATH, list(xnames)).json()["items"] or []
-        return [tenant["spec"]["tenantname"] for tenant in found]
+        items = tapms.ask("POST", PATH, list(xnames)).json()["items"] or []
+        return [tenant["spec"]["tenantname"] for tenant in items]
 
     assert owners(tapms.nodes()[0], "x9") == [BLUE]
     assert owners(third) == [GREEN]
@@ -63,10 +63,10 @@ def test_garbage(tapms: Tapms) -> None:
             assert reply.json()["message"]
 
 
-def test_what_go_says(tapms: Tapms) -> None:
+def test_errors_of_go(tapms: Tapms) -> None:
     assert tapms.ask("POST", PATH, b"").json() == {"message": "EOF"}
-    told = tapms.ask("POST", PATH, b"{}").json()["message"]
-    assert told == "json: cannot unmarshal object into Go value of type []string"
+    message = tapms.ask("POST", PATH, b"{}").json()["message"]
+    assert message == "json: cannot unmarshal object into Go value of type []string"
 
 
 def test_kubernetes_is_away(tapms: Tapms) -> None:

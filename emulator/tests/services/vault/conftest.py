@@ -1,4 +1,4 @@
-"""What tests of Vault begin with."""
+"""Fixtures for tests of Vault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of VCS begin with."""
+"""Fixtures for tests of VCS."""
 
 from __future__ import annotations
 

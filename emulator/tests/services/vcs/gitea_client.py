@@ -16,7 +16,7 @@ def basic(user: str, password: str) -> dict[str, str]:
 
 
 class Gitea(Service):
-    """As crayvcs, unless ``headers`` say otherwise; paths are those below ``/api/v1``."""
+    """A client as crayvcs, unless ``headers`` has other credentials; paths are those below ``/api/v1``."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site, "vcs", "/api/v1")
@@ -25,7 +25,7 @@ class Gitea(Service):
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         return super().ask(method, path, body, self.known if headers is None else headers)
 
-    def told(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    def refusal(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
         """Status and message of a refusal."""
         reply = self.ask(method, path, body)
         assert set(reply.json()) == {"message", "url"} | ({"errors"} if reply.status == 404 else set()), reply.body

@@ -1,4 +1,4 @@
-"""Pushes of objects that no git would make, without a network."""
+"""Pushes of objects that no git would create, without a network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTHING = "0" * 40
 
 
 def push(gitea: Gitea, repository: str, branch: str, to: str, objects: Objects) -> bytes:
-    """A new branch; what the server says."""
+    """Pushes a new branch; the server's reply."""
     line = f"{_NOTHING} {to} refs/heads/{branch}\0 report-status side-band-64k\n"
     body = f"{len(line) + 4:04x}{line}0000".encode() + _pack(objects.by_name.values())
     headers = {**gitea.known, "content-type": "application/x-git-receive-pack-request"}
@@ -38,10 +38,10 @@ def _pack(objects: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def _head(kind: int, size: int) -> bytes:
-    """Four bits of the size, then seven in each byte; the highest bit says that there are more."""
-    head, here = bytearray(), kind << 4 | size & 15
+    """Four bits of the size, then seven in each byte; the highest bit says that more follow."""
+    head, prefix = bytearray(), kind << 4 | size & 15
     size >>= 4
     while size:
-        head.append(here | 0x80)
-        here, size = size & 0x7F, size >> 7
-    return bytes([*head, here])
+        head.append(prefix | 0x80)
+        prefix, size = size & 0x7F, size >> 7
+    return bytes([*head, prefix])

@@ -1,4 +1,4 @@
-"""Small pushes that would be large: what is read, and how long everybody else waits for it, has bounds."""
+"""Small pushes with large contents: the amount that is read, and the delay of other clients, are bounded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CSM = "/repos/cray/csm-config-management"
 
 
 @pytest.fixture
-def made(gitea: Gitea) -> str:
+def repository(gitea: Gitea) -> str:
     """An empty repository."""
     assert gitea.ask("POST", "/orgs/cray/repos", {"name": "made"}).status == 201
     return "cray/made"
@@ -33,39 +33,39 @@ def pushed(gitea: Gitea, files: dict[str, bytes], branch: str = "main") -> str:
     return commit
 
 
-def test_a_tree_without_an_end_is_told_as_far_as_it_is_read(gitea: Gitea, made: str) -> None:
-    """Seven folders, each ten times in the next: a few hundred bytes that are ten million files."""
+def test_a_huge_tree_is_returned_up_to_the_bound(gitea: Gitea, repository: str) -> None:
+    """Seven folders, each ten times in the next: a few hundred bytes that contain ten million files."""
     objects = Objects()
     at, mode = objects.add("blob", b"x"), b"100644"
     for _ in range(7):
         entries = (mode + b" %d\0" % number + bytes.fromhex(at) for number in range(10))
         at, mode = objects.add("tree", b"".join(entries)), b"40000"
-    push(gitea, made, "main", objects.commit(at, [], BEA, 1, "bomb"), objects)
-    place = f"/repos/{made}/git/trees/main?recursive=true"
+    push(gitea, repository, "main", objects.commit(at, [], BEA, 1, "bomb"), objects)
+    place = f"/repos/{repository}/git/trees/main?recursive=true"
     first = gitea.get(place)
     assert (len(first["tree"]), first["truncated"]) == (1000, True)
     last = -(-first["total_count"] // 1000)
     assert gitea.get(f"{place}&page={last}")["truncated"] is True
-    # Who goes on while there is more comes to an end.
+    # A client that follows the pages until the last comes to an end.
     beyond = gitea.get(f"{place}&page={last + 1}")
     assert (beyond["tree"], beyond["truncated"]) == ([], False)
 
 
-def test_a_tree_is_read_once_for_all_its_pages(gitea: Gitea, made: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_is_read_once_for_all_its_pages(gitea: Gitea, repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {f"f{number:02}": b"%d" % number for number in range(25)}
     commit = pushed(gitea, files)
-    asked: list[str] = []
+    calls: list[str] = []
     beginning = Git.run_truncated
 
     def spied(git: Git, path: Path, *args: str, **more: Any) -> tuple[bytes, bool]:
-        asked.append(args[0])
+        calls.append(args[0])
         return beginning(git, path, *args, **more)
 
     monkeypatch.setattr(Git, "run_truncated", spied)
-    pages = [gitea.get(f"/repos/{made}/git/trees/{commit}?per_page=10&page={page}") for page in (1, 2, 3)]
+    pages = [gitea.get(f"/repos/{repository}/git/trees/{commit}?per_page=10&page={page}") for page in (1, 2, 3)]
     assert [entry["path"] for page in pages for entry in page["tree"]] == sorted(files)
     assert [page["truncated"] for page in pages] == [True, True, False]
-    assert asked.count("ls-tree") == 1
+    assert calls.count("ls-tree") == 1
 
 
 @pytest.mark.parametrize("path", ["commits", "contents", "git/refs", "raw/site.yml"])
@@ -95,7 +95,7 @@ def test_git_ends_with_its_children(tmp_path: Path) -> None:
     git.end()
 
 
-def test_git_that_says_nothing_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_silent_git_is_ended(tmp_path: Path) -> None:
     git = Git()
     with pytest.raises(LimitExceeded, match=r"took more than 0\.01 s"):
         git.run(tmp_path, "-c", "alias.rest=!sleep 600", "rest", bounds=Bounds(0.01, 10))
@@ -119,50 +119,52 @@ def test_signatures_are_read_with_patience_but_quickly(text: bytes, read: Signat
     assert _signature(text) == read
 
 
-def test_a_moment_without_an_end_is_none(gitea: Gitea, made: str) -> None:
+def test_a_moment_without_an_end_is_none(gitea: Gitea, repository: str) -> None:
     objects = Objects()
     signed = b"a <a@b> " + b"9" * 5_000 + b" +0000"
     tree = objects.tree({"f": b"x"}).encode()
     commit = objects.add("commit", b"tree " + tree + b"\nauthor " + signed + b"\ncommitter " + signed + b"\n\nm")
-    push(gitea, made, "main", commit, objects)
-    assert gitea.get(f"/repos/{made}/branches/main")["commit"]["timestamp"] == "0001-01-01T00:00:00Z"
+    push(gitea, repository, "main", commit, objects)
+    assert gitea.get(f"/repos/{repository}/branches/main")["commit"]["timestamp"] == "0001-01-01T00:00:00Z"
 
 
-def test_what_commits_did_is_told_from_the_first_parent(gitea: Gitea, made: str) -> None:
+def test_changes_of_commits_are_against_the_first_parent(gitea: Gitea, repository: str) -> None:
     objects = Objects()
     root = objects.commit(objects.tree({"a": b"1\n"}), [], BEA, 1, "root")
     side = objects.commit(objects.tree({"a": b"1\n", "b\tc": b"1\n2\n"}), [root], BEA, 2, "side")
     same = objects.commit(objects.tree({"a": b"1\n"}), [root], BEA, 3, "same")
     merge = objects.commit(objects.tree({"a": b"1\n", "b\tc": b"1\n2\n"}), [same, side], BEA, 4, "merge")
-    push(gitea, made, "main", merge, objects)
-    told = {
-        each["commit"]["message"]: ([file["filename"] for file in each["files"]], each["stats"]["additions"])
-        for each in gitea.get(f"/repos/{made}/commits")
+    push(gitea, repository, "main", merge, objects)
+    changes = {
+        commit["commit"]["message"]: ([file["filename"] for file in commit["files"]], commit["stats"]["additions"])
+        for commit in gitea.get(f"/repos/{repository}/commits")
     }
-    assert told == {"root": (["a"], 1), "side": (["b\tc"], 2), "same": ([], 0), "merge": (["b\tc"], 2)}
+    assert changes == {"root": (["a"], 1), "side": (["b\tc"], 2), "same": ([], 0), "merge": (["b\tc"], 2)}
 
 
 @pytest.mark.parametrize(
-    ("bound", "lowered", "said"),
+    ("bound", "lowered", "message"),
     [
         (hook.LARGEST_REPOSITORY, 3 << 20, "the repository would hold 4 MB unpacked, and may hold"),
         (hook.MOST_OBJECTS, 2, "the repository would hold 3 objects, and may hold 2; push fewer"),
     ],
 )
 def test_a_push_that_unpacks_to_too_much_is_refused(
-    gitea: Gitea, made: str, bound: int, lowered: int, said: str, monkeypatch: pytest.MonkeyPatch
+    gitea: Gitea, repository: str, bound: int, lowered: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("csm_emulator.services.vcs.git.git.HOOK", hook.HOOK.replace(f" {bound}", f" {lowered}"))
     objects = Objects()
     commit = objects.commit(objects.tree({"f": bytes(4 << 20)}), [], BEA, 1, "m")
-    answer = push(gitea, made, "main", commit, objects)
-    assert b"Gitea: " + said.encode() in answer
+    answer = push(gitea, repository, "main", commit, objects)
+    assert b"Gitea: " + message.encode() in answer
     assert b"pre-receive hook declined" in answer
-    assert gitea.get(f"/repos/{made}")["empty"] is True
+    assert gitea.get(f"/repos/{repository}")["empty"] is True
 
 
-def test_what_was_pushed_stays_packed(gitea: Gitea, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that it can be copied into the state file."""
+def test_what_was_pushed_stays_packed(
+    gitea: Gitea, repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pack can be copied into the state file."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     pushed(gitea, {"f": b"x"})
     assert len(list(tmp_path.glob("csm-emulator-vcs-*/repositories/*.git/objects/pack/*.pack"))) == 1

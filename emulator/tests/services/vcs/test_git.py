@@ -52,9 +52,9 @@ class Client:
         return subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False, timeout=60)
 
     def git(self, *args: str, work: str = "") -> str:
-        done = self.run(*args, work=work)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        completed = self.run(*args, work=work)
+        assert completed.returncode == 0, completed.stderr
+        return completed.stdout.strip()
 
     def clone(self, repository: str, *options: str) -> str:
         """The name of the folder."""
@@ -96,7 +96,7 @@ def test_a_clone_has_what_the_site_was_given(client: Client, version: str) -> No
 
 
 def test_one_commit_alone_can_be_fetched(client: Client) -> None:
-    """As CFS does it: a layer names a commit."""
+    """A clone as CFS does it: a layer names a commit."""
     earlier = repositories.commit_of("uss-config-management", "cray/uss/1.1.0")
     shallow = client.clone(USS, "--depth", "1")
     assert client.git("rev-list", "--count", "HEAD", work=shallow) == "1"
@@ -117,13 +117,13 @@ def test_a_commit_that_no_branch_is_at_can_be_fetched(client: Client) -> None:
         assert client.git("rev-parse", "FETCH_HEAD", work=theirs) == first
 
 
-@pytest.mark.parametrize(("asked", "said"), [("version=2", b"version 2\n"), ("version=1", b"version 1\n")])
-def test_the_protocol_is_the_one_that_is_asked_for(client: Client, asked: str, said: bytes) -> None:
+@pytest.mark.parametrize(("version", "first_line"), [("version=2", b"version 2\n"), ("version=1", b"version 1\n")])
+def test_the_protocol_is_the_one_that_is_asked_for(client: Client, version: str, first_line: bytes) -> None:
     url = f"{client.machine.url}/vcs/{USS}.git/info/refs?service=git-upload-pack"
-    answer = client.machine.send("GET", url, headers={"Authorization": client.basic(), "Git-Protocol": asked})
-    assert said in answer.body
+    answer = client.machine.send("GET", url, headers={"Authorization": client.basic(), "Git-Protocol": version})
+    assert first_line in answer.body
     odd = {"Authorization": client.basic(), "Git-Protocol": "version=2:x=$(id)"}
-    assert said not in client.machine.send("GET", url, headers=odd).body
+    assert first_line not in client.machine.send("GET", url, headers=odd).body
 
 
 def test_a_push_is_seen_by_others(client: Client) -> None:
@@ -143,12 +143,12 @@ def test_a_large_push_arrives_whole(client: Client) -> None:
     (client.folder / work / "noise").write_bytes(os.urandom(3 << 20))
     commit = client.commit(work, "text", "word " * 500_000)
     client.git("push", "-q", "origin", "HEAD:refs/heads/large", work=work)
-    again = client.clone(SLURM, "--branch", "large")
-    assert client.git("rev-parse", "HEAD", work=again) == commit
-    assert (client.folder / again / "noise").read_bytes() == (client.folder / work / "noise").read_bytes()
+    second_clone = client.clone(SLURM, "--branch", "large")
+    assert client.git("rev-parse", "HEAD", work=second_clone) == commit
+    assert (client.folder / second_clone / "noise").read_bytes() == (client.folder / work / "noise").read_bytes()
 
 
-def test_only_who_knows_the_password_gets_in(client: Client) -> None:
+def test_a_wrong_password_is_refused(client: Client) -> None:
     for url in (client.url(USS, "wrong"), client.machine.url + f"/vcs/{USS}.git"):
         refused = client.run("ls-remote", url)
         assert refused.returncode == 128
@@ -160,7 +160,7 @@ def test_only_who_knows_the_password_gets_in(client: Client) -> None:
 def test_what_was_imported_stays_as_it_is(client: Client) -> None:
     work = client.clone(USS)
     client.commit(work, "mine", "x")
-    for what, said in [
+    for what, message in [
         ("HEAD:cray/uss/1.2.1", "Not allowed to push to protected branch cray/uss/1.2.1"),
         ("+HEAD~2:cray/uss/1.2.1", "branch cray/uss/1.2.1 is protected from force push"),
         (":cray/uss/1.2.1", "branch cray/uss/1.2.1 is protected from deletion"),
@@ -168,9 +168,9 @@ def test_what_was_imported_stays_as_it_is(client: Client) -> None:
     ]:
         refused = client.run("push", "origin", what, work=work)
         assert refused.returncode == 1
-        assert f"remote: Gitea: {said}" in refused.stderr
+        assert f"remote: Gitea: {message}" in refused.stderr
         assert "pre-receive hook declined" in refused.stderr
-    # One that is refused takes the others with it.
+    # A refused ref takes the others with it.
     assert client.run("push", "origin", "HEAD:fine", "HEAD:cray/uss/1.2.1", work=work).returncode == 1
     assert client.git("ls-remote", "--heads", "origin", "fine", work=work) == ""
 
@@ -186,22 +186,22 @@ def test_history_is_rewritten_only_by_force(client: Client) -> None:
     assert client.git("ls-remote", "origin", "refs/heads/moving", work=work).split()[0] == commit
 
 
-def test_what_is_not_there_is_said_so(client: Client) -> None:
+def test_missing_repositories_are_not_found(client: Client) -> None:
     assert "not found" in client.run("ls-remote", client.url("cray/none")).stderr
-    assert "not found" in client.run("ls-remote", client.url("nobody/none")).stderr
+    assert "not found" in client.run("ls-remote", client.url("missing/none")).stderr
     work = client.clone(USS)
     refused = client.run("push", client.url("cray/none"), "HEAD:main", work=work)
     assert (refused.returncode, "403" in refused.stderr) == (128, True)
 
 
 def test_links_stay_inside(client: Client, tmp_path: Path) -> None:
-    """A tree may hold anything; nothing of it is ever a file of the host."""
+    """A tree may contain any name; no path of it ever reaches a file of the host."""
     work = client.clone(SLURM)
     (client.folder / work / "out").symlink_to("/etc/passwd")
     client.commit(work, "beside", "x")
     client.git("push", "-q", "origin", "HEAD:refs/heads/links", work=work)
-    found = client.api(f"/repos/{SLURM}/contents/out?ref=links")
-    assert (found["type"], found["target"]) == ("symlink", "/etc/passwd")  # type: ignore[index]
+    entry = client.api(f"/repos/{SLURM}/contents/out?ref=links")
+    assert (entry["type"], entry["target"]) == ("symlink", "/etc/passwd")  # type: ignore[index]
     raw = client.machine.send(
         "GET",
         f"{client.machine.url}/vcs/api/v1/repos/{SLURM}/raw/out?ref=links",
@@ -226,8 +226,8 @@ def test_links_stay_inside(client: Client, tmp_path: Path) -> None:
 def test_garbage_ends_in_an_answer(client: Client, body: bytes) -> None:
     for service in ("git-upload-pack", "git-receive-pack"):
         for encoding in ("", "gzip"):
-            answered = _post(client, USS, service, body, encoding)
-            assert answered in (200, 500)
+            status = _post(client, USS, service, body, encoding)
+            assert status in (200, 500)
     assert client.git("ls-remote", client.url(USS)) != ""
 
 
@@ -246,7 +246,7 @@ def _post(client: Client, repository: str, service: str, body: bytes, encoding: 
 
 
 def test_who_goes_away_leaves_no_process(client: Client) -> None:
-    """A caller that is gone before it has read everything."""
+    """A client that disconnects before it has read everything."""
     work = client.clone(SLURM)
     (client.folder / work / "noise").write_bytes(os.urandom(12 << 20))
     commit = client.commit(work, "a", "b")
@@ -267,10 +267,10 @@ def test_who_goes_away_leaves_no_process(client: Client) -> None:
 
 
 def _children(pid: int) -> list[str]:
-    found = []
+    children = []
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        found += (thread / "children").read_text().split()
-    return found
+        children += (thread / "children").read_text().split()
+    return children
 
 
 def test_pushes_outlive_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The repositories of the first day: the same on every machine, and what git itself makes of them."""
+"""The repositories of a new site: the same on every machine, and valid for git."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ GIT = shutil.which("git") or "git"
 
 
 def git(folder: Path, *args: str) -> str:
-    done = subprocess.run([GIT, "-C", str(folder), *args], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    completed = subprocess.run([GIT, "-C", str(folder), *args], capture_output=True, text=True, check=True)
+    return completed.stdout.strip()
 
 
 @pytest.mark.parametrize("name", repositories.names())
 def test_git_finds_every_object_sound(name: str, tmp_path: Path) -> None:
-    given = repositories.seed_repository(name)
+    objects = repositories.seed_repository(name)
     subprocess.run([GIT, "init", "-q", "--bare", str(tmp_path)], check=True)
-    for sha, (kind, content) in given.objects.items():
+    for sha, (kind, content) in objects.objects.items():
         file = tmp_path / "objects" / sha[:2] / sha[2:]
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(zlib.compress(framed(kind, content)))
-    for ref, at in given.refs.items():
+    for ref, at in objects.refs.items():
         git(tmp_path, "update-ref", ref, at)
     assert git(tmp_path, "fsck", "--strict", "--full", "--unreachable") == ""
     files = git(tmp_path, "ls-tree", "-r", "--name-only", "refs/heads/integration").splitlines()
@@ -39,7 +39,7 @@ def test_git_finds_every_object_sound(name: str, tmp_path: Path) -> None:
 
 
 def test_folders_sort_as_git_sorts_them(tmp_path: Path) -> None:
-    """``a`` as a folder stands behind ``a-b`` and ``a.b``."""
+    """``a`` as a folder sorts behind ``a-b`` and ``a.b``."""
     files = {"a/x": b"1", "a-b": b"2", "a.b": b"3", "a0": b"4"}
     git(tmp_path, "init", "-q")
     for path, text in files.items():
@@ -57,20 +57,20 @@ def test_ids_follow_from_the_content_alone() -> None:
 
 
 def test_plays_are_plays() -> None:
-    """A play has hosts and roles that are there; every task has a name."""
+    """A play has hosts, its roles exist, and every task has a name."""
     for name in repositories.names():
         files = repositories._files(name)
         paths = {path.removeprefix("+site/") for path in files}
         for path, text in files.items():
-            said: Any = yaml.safe_load(text) if path.endswith(".yml") else None
+            document: Any = yaml.safe_load(text) if path.endswith(".yml") else None
             if "/tasks/" in path or "/handlers/" in path:
-                assert all(task["name"] for task in said), path
+                assert all(task["name"] for task in document), path
             elif "/" not in path and path.endswith(".yml"):
-                _check_play(said, paths, f"{name}/{path}")
+                _check_play(document, paths, f"{name}/{path}")
 
 
-def _check_play(said: list[dict[str, object]], paths: set[str], where: str) -> None:
-    for play in said:
+def _check_play(plays: list[dict[str, object]], paths: set[str], where: str) -> None:
+    for play in plays:
         if "import_playbook" in play:
             assert play["import_playbook"] in paths, where
             continue

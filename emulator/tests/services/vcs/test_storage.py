@@ -1,4 +1,4 @@
-"""What is kept of repositories, and what a repository that cannot be kept leaves of the rest."""
+"""Storage of repositories, and the others when one repository cannot be stored."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def status(gitea: Gitea, repo: str, branch: str) -> int:
 
 
 class Tries(list[Path]):
-    """Each time that the first repository was to be bundled, and could not be."""
+    """The failed attempts to bundle the first repository."""
 
     over = False
 
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> Tries:
-    asked = Tries()
+    attempts = Tries()
     run = Git.run
 
     def failing(git: Git, path: Path, *args: str, **more: Any) -> bytes:
-        if args[0] == "bundle" and args[1] == "create" and path.name == "1.git" and not asked.over:
-            asked.append(path)
+        if args[0] == "bundle" and args[1] == "create" and path.name == "1.git" and not attempts.over:
+            attempts.append(path)
             raise LimitExceeded("git bundle took more than 5 s")
         return run(git, path, *args, **more)
 
     monkeypatch.setattr(Git, "run", failing)
-    return asked
+    return attempts
 
 
 def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, caplog: pytest.LogCaptureFixture) -> None:
@@ -60,13 +60,13 @@ def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, cap
     gitea.site.save()
     assert (len(tries), len(caplog.records)) == (2, 1)
     assert status(gitea, CSM, "lost") == 200
-    again = Gitea(reopen(gitea.site))
-    assert status(again, SLURM, "kept") == 200
-    assert again.ask("GET", "/orgs/site").status == 200
-    # As it was before: not a ref without its commit.
-    assert status(again, CSM, "lost") == 404
-    assert status(again, CSM, "main") == 404
-    assert again.ask("GET", f"{CSM}/branches/main").status == 200
+    reopened_gitea = Gitea(reopen(gitea.site))
+    assert status(reopened_gitea, SLURM, "kept") == 200
+    assert reopened_gitea.ask("GET", "/orgs/site").status == 200
+    # As it was before: no ref without its commit.
+    assert status(reopened_gitea, CSM, "lost") == 404
+    assert status(reopened_gitea, CSM, "main") == 404
+    assert reopened_gitea.ask("GET", f"{CSM}/branches/main").status == 200
 
 
 def test_what_could_not_be_kept_is_kept_later(gitea: Gitea, tries: Tries) -> None:
@@ -80,7 +80,7 @@ def test_what_could_not_be_kept_is_kept_later(gitea: Gitea, tries: Tries) -> Non
 
 
 def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old bundle goes only when the new one is there; everything else is written, and the trouble told."""
+    """The old bundle is deleted only after the new one is stored; the rest is written, and the error is logged."""
     write(gitea, CSM, "first")
     gitea.site.save()
     write(gitea, CSM, "second")
@@ -94,13 +94,13 @@ def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.Monk
         with pytest.raises(Unavailable, match="no room for vcs/1/2"):
             gitea.site.save()
     gitea.site.state_file.close()
-    again = Gitea(open_site(gitea.site.state_file.path, gitea.site.machine.topology.name))
-    assert (status(again, CSM, "first"), status(again, CSM, "second")) == (200, 404)
-    assert again.ask("GET", "/orgs/site").status == 200
+    reopened_gitea = Gitea(open_site(gitea.site.state_file.path, gitea.site.machine.topology.name))
+    assert (status(reopened_gitea, CSM, "first"), status(reopened_gitea, CSM, "second")) == (200, 404)
+    assert reopened_gitea.ask("GET", "/orgs/site").status == 200
 
 
 def test_what_was_pushed_last_is_kept_at_the_end(gitea: Gitea) -> None:
-    """As a machine ends: first it is closed, then written down."""
+    """The end of a machine: first it is closed, then its state is stored."""
     write(gitea, CSM, "last")
     gitea.site.close()
     assert status(Gitea(reopen(gitea.site)), CSM, "last") == 200

@@ -27,11 +27,11 @@ def _opened(site: Site) -> Service:
     return service
 
 
-def reserve(vnid: Service, **wanted: Any) -> dict[str, Any]:
-    reply = vnid.ask("POST", "/vnis/WLM/vnis", {"vniCount": 1, **wanted})
+def reserve(vnid: Service, **fields: Any) -> dict[str, Any]:
+    reply = vnid.ask("POST", "/vnis/WLM/vnis", {"vniCount": 1, **fields})
     assert reply.status == 200, reply.body
-    found: dict[str, Any] = reply.json()
-    return found
+    reservation: dict[str, Any] = reply.json()
+    return reservation
 
 
 def numbers(links: list[str]) -> list[int]:
@@ -40,10 +40,10 @@ def numbers(links: list[str]) -> list[int]:
 
 
 def test_a_partition_is_read_back_as_it_was_written(vnid: Service) -> None:
-    found = vnid.get("/vnis/WLM")
-    assert {name: found[name] for name in WLM} == WLM
-    assert found["vniLimit"] == 10
-    assert (found["vniLink"], found["documentSelfLink"]) == ("/fabric/vnis/WLM/vnis", "/fabric/vnis/WLM")
+    partition = vnid.get("/vnis/WLM")
+    assert {name: partition[name] for name in WLM} == WLM
+    assert partition["vniLimit"] == 10
+    assert (partition["vniLink"], partition["documentSelfLink"]) == ("/fabric/vnis/WLM/vnis", "/fabric/vnis/WLM")
     assert vnid.get("/vnis") == {"documentSelfLinks": ["/fabric/vnis/WLM"]}
 
 
@@ -69,7 +69,7 @@ def test_a_partition_is_read_back_as_it_was_written(vnid: Service) -> None:
     ],
 )
 def test_partitions_never_overlap(vnid: Service, change: dict[str, Any], status: int, detail: str) -> None:
-    assert vnid.refused("POST", "/vnis", {**WLM, **change}) == (status, detail)
+    assert vnid.refusal("POST", "/vnis", {**WLM, **change}) == (status, detail)
     assert vnid.get("/vnis") == {"documentSelfLinks": ["/fabric/vnis/WLM"]}
 
 
@@ -82,17 +82,17 @@ def test_partitions_may_touch(vnid: Service) -> None:
 def test_vnis_run_out_and_come_back(vnid: Service) -> None:
     first = numbers(reserve(vnid, vniCount=4)["documentSelfLinks"])
     assert first == [2048, 2049, 2050, 2051]
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 7}) == (
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 7}) == (
         409,
         "Not enough VNIs available in partition WLM",
     )
     assert vnid.ask("DELETE", "/vnis/WLM/vnis/2049").json() == {}
-    # What was given back is the last to be handed out again.
+    # A released VNI is the last to be allocated again.
     assert numbers(reserve(vnid, vniCount=7)["documentSelfLinks"]) == [2052, 2053, 2054, 2055, 2056, 2057, 2049]
     assert len(set(numbers(vnid.get("/vnis/WLM/vnis")["documentSelfLinks"]))) == 10
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 1})[0] == 409
-    assert vnid.refused("DELETE", "/vnis/WLM/vnis/1") == (404, "VNI 1 not found in partition WLM")
-    assert vnid.refused("GET", "/vnis/WLM/vnis/x") == (400, "Invalid VNI 'x'")
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 1})[0] == 409
+    assert vnid.refusal("DELETE", "/vnis/WLM/vnis/1") == (404, "VNI 1 not found in partition WLM")
+    assert vnid.refusal("GET", "/vnis/WLM/vnis/x") == (400, "Invalid VNI 'x'")
 
 
 def test_a_service_may_choose(vnid: Service) -> None:
@@ -104,7 +104,7 @@ def test_a_service_may_choose(vnid: Service) -> None:
         "jobVNI": False,
         "jobID": None,
     }
-    for body, said in [
+    for body, message in [
         ({"vniCount": 1, "isService": True, "vni": 2055}, (409, "VNI 2055 is already reserved")),
         ({"vniCount": 1, "isService": True, "vni": 2047}, (400, "VNI 2047 is outside partition WLM")),
         ({"vniCount": 1, "vni": 2056}, (400, "vni is only allowed if isService is true")),
@@ -116,18 +116,18 @@ def test_a_service_may_choose(vnid: Service) -> None:
         ({"vniCount": 1, "pools": [{}]}, (400, "Pool {} not found in partition WLM")),
         ({"vniCount": 1, "jobID": "none"}, (404, "Job none not found in partition WLM")),
     ]:
-        assert vnid.refused("POST", "/vnis/WLM/vnis", body) == said
-    assert vnid.refused("POST", "/vnis/none/vnis", {"vniCount": 1}) == (404, "Partition none not found")
+        assert vnid.refusal("POST", "/vnis/WLM/vnis", body) == message
+    assert vnid.refusal("POST", "/vnis/none/vnis", {"vniCount": 1}) == (404, "Partition none not found")
 
 
-def test_pools_are_for_who_names_them(vnid: Service) -> None:
+def test_pools_serve_requests_that_name_them(vnid: Service) -> None:
     pool = {"name": "apps", "vniFirst": 2048, "vniLast": 2049}
     assert vnid.ask("POST", "/vnis/WLM/pools", pool).json() == {**pool, "unreserved": 2, "poolType": "applications"}
     assert numbers(reserve(vnid)["documentSelfLinks"]) == [2050]
     assert numbers(reserve(vnid, vniCount=2, pools=["apps", "apps"])["documentSelfLinks"]) == [2048, 2049]
     assert vnid.get("/vnis/WLM/vnis/2048")["pool"] == "apps"
     assert vnid.get("/vnis/WLM/pools/apps")["unreserved"] == 0
-    for method, path, body, said in [
+    for method, path, body, message in [
         ("POST", "/vnis", {"vniCount": 1, "pools": ["apps"]}, (409, "Not enough VNIs available in pool apps")),
         ("POST", "/pools", pool, (409, "Pool apps already exists")),
         ("POST", "/pools", {**pool, "name": "b"}, (409, "VNI range 2048-2049 overlaps pool apps")),
@@ -142,7 +142,7 @@ def test_pools_are_for_who_names_them(vnid: Service) -> None:
         ("DELETE", "/pools/apps", None, (409, "VNIs in pool apps are in use")),
         ("GET", "/pools/b", None, (404, "Pool b not found in partition WLM")),
     ]:
-        assert vnid.refused(method, f"/vnis/WLM{path}", body) == said
+        assert vnid.refusal(method, f"/vnis/WLM{path}", body) == message
     for vni in (2048, 2049):
         vnid.ask("DELETE", f"/vnis/WLM/vnis/{vni}")
     assert vnid.ask("DELETE", "/vnis/WLM/pools/apps").json() == {}
@@ -150,9 +150,9 @@ def test_pools_are_for_who_names_them(vnid: Service) -> None:
 
 
 def test_a_job_and_its_steps(vnid: Service) -> None:
-    wanted = {"jobID": "Job 1", "UID": 1000, "vniLimit": 3, "trafficClasses": {"bulk_data": True}}
-    made = vnid.ask("POST", "/vnis/WLM/jobs", wanted).json()
-    assert numbers(made["VNIs"]) == [2048]
+    job_body = {"jobID": "Job 1", "UID": 1000, "vniLimit": 3, "trafficClasses": {"bulk_data": True}}
+    job = vnid.ask("POST", "/vnis/WLM/jobs", job_body).json()
+    assert numbers(job["VNIs"]) == [2048]
     classes = {"best_effort": True, "low_latency": True, "bulk_data": True, "dedicated_access": False}
     step = reserve(vnid, jobID="Job 1", UID=1000, jobStepID="s0", vniCount=2)
     assert step == {
@@ -165,20 +165,20 @@ def test_a_job_and_its_steps(vnid: Service) -> None:
     assert vnid.get("/vnis/WLM/vnis/2048")["jobVNI"] is True
     assert numbers(vnid.get("/vnis/WLM/jobs/Job%201")["jobStepVNIs"]) == [2049, 2050]
     assert vnid.get("/vnis/WLM/jobs") == {"documentSelfLinks": ["/fabric/vnis/WLM/jobs/Job%201"]}
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1"}) == (
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1"}) == (
         409,
         "Job Job 1 may not reserve more than 3 VNIs",
     )
-    assert vnid.refused("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1", "UID": 0}) == (
+    assert vnid.refusal("POST", "/vnis/WLM/vnis", {"vniCount": 1, "jobID": "Job 1", "UID": 0}) == (
         403,
         "Job Job 1 does not belong to UID 0",
     )
-    assert vnid.refused("POST", "/vnis/WLM/jobs", wanted)[0] == 409
+    assert vnid.refusal("POST", "/vnis/WLM/jobs", job_body)[0] == 409
     vnid.ask("DELETE", "/vnis/WLM/vnis/2050")
     assert numbers(vnid.get("/vnis/WLM/jobs/Job%201")["jobStepVNIs"]) == [2049]
     assert vnid.ask("DELETE", "/vnis/WLM/jobs/Job%201").json() == {}
     assert vnid.get("/vnis/WLM/vnis") == {"documentSelfLinks": []}
-    assert vnid.refused("DELETE", "/vnis/WLM/jobs/Job%201")[0] == 404
+    assert vnid.refusal("DELETE", "/vnis/WLM/jobs/Job%201")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_job_and_its_steps(vnid: Service) -> None:
     ],
 )
 def test_a_job_that_is_none(vnid: Service, change: dict[str, Any], detail: str) -> None:
-    assert vnid.refused("POST", "/vnis/WLM/jobs", {"jobID": "1", "UID": 1, **change}) == (400, detail)
+    assert vnid.refusal("POST", "/vnis/WLM/jobs", {"jobID": "1", "UID": 1, **change}) == (400, detail)
     assert vnid.get("/vnis/WLM/vnis") == {"documentSelfLinks": []}
 
 
@@ -205,8 +205,8 @@ def test_what_a_step_gets_again_depends_on_the_pool(vnid: Service) -> None:
     vnid.ask("POST", "/vnis/WLM/jobs", {"jobID": "1", "UID": 1, "vniCount": 0})
 
     def get(kind: str, step: str, count: int = 1) -> list[int]:
-        asked = reserve(vnid, jobID="1", jobStepID=step, vniCount=count, pools=[kind] * count)
-        return numbers(asked["documentSelfLinks"])
+        reservation = reserve(vnid, jobID="1", jobStepID=step, vniCount=count, pools=[kind] * count)
+        return numbers(reservation["documentSelfLinks"])
 
     assert (get("applications", "a"), get("applications", "a")) == ([2048], [2049])
     assert (get("job-steps", "a"), get("job-steps", "b"), get("job-steps", "a")) == ([2050], [2051], [2050])
@@ -217,9 +217,9 @@ def test_what_a_step_gets_again_depends_on_the_pool(vnid: Service) -> None:
 def test_multicast_addresses_come_from_the_fabric_manager(vnid: Service) -> None:
     spy = Spy(vnid.site)
     spy.instead["fabric-manager"] = Reply(200, b'{"sessionToken": "secret"}')
-    wanted = {"jobID": "1", "UID": 1, "mcastLimit": 10, "mcastMinNodes": 2}
-    made = vnid.ask("POST", "/vnis/WLM/jobs", wanted).json()
-    assert (made["collectivesToken"], made["mcastLimit"], made["mcastMinNodes"]) == ("secret", 10, 2)
+    job_body = {"jobID": "1", "UID": 1, "mcastLimit": 10, "mcastMinNodes": 2}
+    job = vnid.ask("POST", "/vnis/WLM/jobs", job_body).json()
+    assert (job["collectivesToken"], job["mcastLimit"], job["mcastMinNodes"]) == ("secret", 10, 2)
     assert reserve(vnid, jobID="1")["collectivesToken"] == "secret"
     assert vnid.get("/vnis/WLM/vnis/2049")["collectivesToken"] == "secret"
     vnid.ask("DELETE", "/vnis/WLM/jobs/1")
@@ -228,7 +228,7 @@ def test_multicast_addresses_come_from_the_fabric_manager(vnid: Service) -> None
         ("DELETE", "/fabric/collectives/jobs/WLM-1", None),
     ]
     spy.instead["fabric-manager"] = Reply(503)
-    assert vnid.refused("POST", "/vnis/WLM/jobs", wanted)[0] == 502
+    assert vnid.refusal("POST", "/vnis/WLM/jobs", job_body)[0] == 502
     assert vnid.get("/vnis/WLM/vnis") == {"documentSelfLinks": []}
 
 
@@ -246,14 +246,14 @@ def test_a_partition_takes_all_of_its_own_along(vnid: Service) -> None:
 def test_status_and_performance(vnid: Service) -> None:
     assert vnid.get("/status") == {"status": "Active", "verbose": 0}
     assert vnid.ask("POST", "/status", {"status": "x", "verbose": 2}).json() == {"status": "Active", "verbose": 2}
-    assert vnid.refused("POST", "/status", {"verbose": 3}) == (400, "verbose must be from 0 to 2")
+    assert vnid.refusal("POST", "/status", {"verbose": 3}) == (400, "verbose must be from 0 to 2")
     reserve(vnid, vniCount=3)
     reserve(vnid)
-    asked, used = vnid.get("/performance")
-    assert (asked["min"], asked["max"], asked["average"], asked["count"]) == (1, 3, 2.0, 2)
+    reservations, used = vnid.get("/performance")
+    assert (reservations["min"], reservations["max"], reservations["average"], reservations["count"]) == (1, 3, 2.0, 2)
     assert (used["min"], used["max"]) == (3, 4)
-    assert sum(asked["buckets"]) == 2
-    assert len(asked["buckets"]) == len(asked["dividers"]) + 1
+    assert sum(reservations["buckets"]) == 2
+    assert len(reservations["buckets"]) == len(reservations["dividers"]) + 1
     assert vnid.ask("DELETE", "/performance").json() == {}
     assert vnid.get("/performance")[0]["count"] == 0
     vnid.ask("POST", "/vnis/WLM/jobs", {"jobID": "1", "UID": 1})
@@ -265,18 +265,20 @@ def test_a_restart_changes_nothing(vnid: Service) -> None:
     vnid.ask("POST", "/vnis/WLM/jobs", {"jobID": "1", "UID": 1})
     reserve(vnid, jobID="1", vniCount=2)
     vnid.ask("DELETE", "/vnis/WLM/vnis/2049")
-    before = [vnid.get(path) for path in ("/vnis/WLM/vnis", "/vnis/WLM/jobs/1", "/performance")]
-    again = Service(reopen(vnid.site), "vnid", "/fabric")
-    assert [again.get(path) for path in ("/vnis/WLM/vnis", "/vnis/WLM/jobs/1", "/performance")] == before
-    assert numbers(reserve(again)["documentSelfLinks"]) == [2051]
+    replies_before = [vnid.get(path) for path in ("/vnis/WLM/vnis", "/vnis/WLM/jobs/1", "/performance")]
+    reopened_vnid = Service(reopen(vnid.site), "vnid", "/fabric")
+    assert [
+        reopened_vnid.get(path) for path in ("/vnis/WLM/vnis", "/vnis/WLM/jobs/1", "/performance")
+    ] == replies_before
+    assert numbers(reserve(reopened_vnid)["documentSelfLinks"]) == [2051]
 
 
 @pytest.mark.parametrize("body", GARBAGE)
 def test_garbage_is_a_problem(vnid: Service, body: bytes) -> None:
     for path in ("/vnis", "/vnis/WLM/vnis", "/vnis/WLM/pools", "/vnis/WLM/jobs"):
-        assert vnid.refused("POST", path, body)[0] == 400
-    assert vnid.refused("PUT", "/vnis", body)[0] == 405
-    assert vnid.refused("GET", "/none")[0] == 404
+        assert vnid.refusal("POST", path, body)[0] == 400
+    assert vnid.refusal("PUT", "/vnis", body)[0] == 405
+    assert vnid.refusal("GET", "/none")[0] == 404
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -284,28 +286,28 @@ def test_garbage_is_a_problem(vnid: Service, body: bytes) -> None:
 def test_a_vni_has_one_owner(vnid: Service, steps: list[tuple[str, int]]) -> None:
     """After any sequence of requests, the reserved VNIs are those that were assigned and not released."""
     vnid.ask("DELETE", "/status")
-    held: dict[int, str] = {}
+    owners: dict[int, str] = {}
     for what, number in steps:
         owner = f"j{number}"
         if what == "reserve":
             reply = vnid.ask("POST", "/vnis/WLM/vnis", {"vniCount": number + 1})
             new = numbers(reply.json()["documentSelfLinks"]) if reply.ok else []
-            assert reply.ok == (len(held) + number + 1 <= 10)
+            assert reply.ok == (len(owners) + number + 1 <= 10)
         elif what == "job":
             reply = vnid.ask("POST", "/vnis/WLM/jobs", {"jobID": owner, "UID": 0})
             new = numbers(reply.json()["VNIs"]) if reply.ok else []
         elif what == "release":
-            gone = [vni for vni in held if vni == 2048 + number]
+            released = [vni for vni in owners if vni == 2048 + number]
             new = []
-            assert vnid.ask("DELETE", f"/vnis/WLM/vnis/{2048 + number}").ok == bool(gone)
-            held = {vni: who for vni, who in held.items() if vni not in gone}
+            assert vnid.ask("DELETE", f"/vnis/WLM/vnis/{2048 + number}").ok == bool(released)
+            owners = {vni: who for vni, who in owners.items() if vni not in released}
         else:
             new = []
             vnid.ask("DELETE", f"/vnis/WLM/jobs/{owner}")
-            held = {vni: who for vni, who in held.items() if who != owner}
-        assert not set(new) & set(held)
-        held |= dict.fromkeys(new, owner if what == "job" else "")
-        assert set(numbers(vnid.get("/vnis/WLM/vnis")["documentSelfLinks"])) == set(held)
+            owners = {vni: who for vni, who in owners.items() if who != owner}
+        assert not set(new) & set(owners)
+        owners |= dict.fromkeys(new, owner if what == "job" else "")
+        assert set(numbers(vnid.get("/vnis/WLM/vnis")["documentSelfLinks"])) == set(owners)
 
 
 def test_sixty_thousand(site: Site) -> None:

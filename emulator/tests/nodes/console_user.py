@@ -1,4 +1,4 @@
-"""Somebody at the console of a node of psi, the larger of the machines."""
+"""A user at the console of a node of psi, the larger of the machines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from csm_emulator.seed_data.secrets import node_password
 from csm_emulator.site import Site
 
 GPU, OTHER = "x1100c0s4b0n0", "x1000c0s0b0n0"
-"""Of psi: the first is off and has four GH200, the second runs."""
+"""Nodes of psi: the first is off and has four GH200, the second is up."""
 
 
-class Seat:
-    """Somebody at a console."""
+class ConsoleUser:
+    """A user at a console."""
 
     def __init__(self, site: Site, node: str) -> None:
         self.site, self.node = site, node
@@ -21,18 +21,18 @@ class Seat:
         self.site.context.terminals.leave(self.node)
 
     def type(self, text: str, seconds: float = 0.0) -> str:
-        """What appears then, in lines."""
+        """Types the keys; the lines that appear then."""
         self.site.context.terminals.type(self.node, text)
         self.site.step(seconds)
         texts, self._position = self.site.context.consoles.read(self.node, self._position)
         return "".join(texts).replace("\r\n", "\n")
 
     def run(self, line: str, seconds: float = 0.0) -> str:
-        """The answer, without the echo and the prompt."""
-        shown = self.type(f"{line}\r", seconds)
-        return shown.partition("\n")[2].rpartition("\n")[0]
+        """The output of the command, without the echo and the prompt."""
+        output = self.type(f"{line}\r", seconds)
+        return output.partition("\n")[2].rpartition("\n")[0]
 
-    def log_in(self) -> Seat:
+    def log_in(self) -> ConsoleUser:
         self.type("root\r")
         assert self.type(f"{node_password(self.site.random)}\r").endswith("# ")
         return self

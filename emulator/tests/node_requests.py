@@ -1,4 +1,4 @@
-"""Requests about one node, in the middle of its machine: the larger machine may not make them dearer."""
+"""Requests about one node in the middle of its machine: a larger machine must not make them slower."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SMD = (
     "memberships/{node}",
     "memberships?id={node}",
 )
-OTHERS = (
+OTHER_SERVICES = (
     "sls /v1/hardware/{node}",
     "sls /v1/search/hardware?xname={node}",
     "sls /v1/search/hardware?parent={bmc}",
@@ -88,19 +88,19 @@ POSTS: tuple[tuple[str, Any], ...] = (
     ("tapms /v1alpha3/tenants", ["{node}"]),
 )
 WITH_BODY: tuple[tuple[str, Any], ...] = (("console-operator /console-operator/getNodePod", {"xname": "{node}"}),)
-REQUESTS = (*(f"GET smd {HSM}/{path}" for path in SMD), *(f"GET {path}" for path in OTHERS))
+REQUESTS = (*(f"GET smd {HSM}/{path}" for path in SMD), *(f"GET {path}" for path in OTHER_SERVICES))
 ALL = (*REQUESTS, *(f"GET {path}" for path, _ in WITH_BODY), *(f"POST {path}" for path, _ in POSTS))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Measurement:
     milliseconds: float
     status: int
     size: int
 
 
-class OneNode:
-    """A node of a machine, and what requests about it cost."""
+class NodeRequests:
+    """A node of a machine, and the cost of requests about it."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -121,8 +121,8 @@ class OneNode:
             "connected": _connected(site),
         }
 
-    def ask(self, request: str) -> Asked:
-        """The least CPU time of several."""
+    def ask(self, request: str) -> Measurement:
+        """The smallest CPU time of several runs, and status and size of the reply."""
         method, service, target = request.split(" ", 2)
         path, _, query = target.format_map(self._names).partition("?")
         pairs = tuple(_pairs(query))
@@ -134,7 +134,7 @@ class OneNode:
             reply = self._site.ask(service, call)
             best = min(best, time.thread_time() - began)
         assert reply is not None
-        return Asked(best * 1000, reply.status, len(reply.body))
+        return Measurement(best * 1000, reply.status, len(reply.body))
 
     def _body(self, path: str) -> bytes:
         body = dict((*POSTS, *WITH_BODY)).get(path)
@@ -145,7 +145,7 @@ class OneNode:
 
 
 def _connected(site: Site) -> str:
-    """A controller that SLS knows a port of a management switch for."""
+    """A controller with a port of a management switch in SLS."""
     query = (("type", "comptype_mgmt_switch_connector"),)
     rows = site.ask("sls", Call("GET", "/v1/search/hardware", query)).json()
     return str(next(row["ExtraProperties"]["NodeNics"][0] for row in rows))

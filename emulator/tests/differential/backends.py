@@ -1,4 +1,4 @@
-"""The two who are asked: the real services over HTTP, and a machine in this process."""
+"""The two backends that are compared: the real services over HTTP, and an emulator in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from differential.wire import TIMEOUT, Wire
 SERVICES = ("smd", "bss", "sls")
 VARIABLES = {service: f"CANTON_TEST_{service.upper()}" for service in SERVICES}
 
-_FORGET_SMD = """
+_RESET_SMD = """
 SET session_replication_role = replica;
 DELETE FROM component_group_members; DELETE FROM component_groups; DELETE FROM components; DELETE FROM reservations;
 DELETE FROM comp_endpoints; DELETE FROM service_endpoints; DELETE FROM rf_endpoints; DELETE FROM comp_eth_interfaces;
@@ -35,7 +35,7 @@ DELETE FROM scn_subscriptions; DELETE FROM discovery_status WHERE id <> 0;
 UPDATE discovery_status SET status = 'NotStarted', last_update = now(), details = '{}';
 ALTER SEQUENCE scn_subscriptions_id_seq RESTART
 """
-_FORGET_SLS = """
+_RESET_SLS = """
 DELETE FROM components; DELETE FROM network; DELETE FROM version_history WHERE version > 1;
 UPDATE version_history SET timestamp = now();
 ALTER SEQUENCE version_history_version_seq RESTART WITH 2
@@ -44,14 +44,14 @@ SUBSCRIPTIONS = "/hsm/v2/Subscriptions/SCN"
 _READS = {"GET", "HEAD", "OPTIONS"}
 
 
-class Side(Protocol):
-    """What a sequence is played to."""
+class Backend(Protocol):
+    """A set of services that a sequence is played to."""
 
-    def forget(self, sequence: Sequence) -> bool:
-        """Begin anew; whether what is given is still in place and need not be sent."""
+    def reset(self, sequence: Sequence) -> bool:
+        """Empty the services; True when the prerequisites of the sequence are still there, and are not to be sent."""
 
-    def settle(self) -> None:
-        """What was given is in place now."""
+    def mark_prepared(self) -> None:
+        """Note that the prerequisites are complete."""
 
     def send(self, step: Step) -> Answer: ...
 
@@ -67,7 +67,7 @@ class Oracles:
         self._smd = psycopg.connect(f"{database}/hmsds", autocommit=True)
         self._sls = psycopg.connect(f"{database}/sls", autocommit=True)
         self._etcd = http.client.HTTPConnection(urlsplit((folder / "etcd").read_text().strip()).netloc, timeout=TIMEOUT)
-        self._given: tuple[Step, ...] = ()
+        self._prerequisites: tuple[Step, ...] = ()
         self._changed = {*SERVICES, SUBSCRIPTIONS}
         self._bss_is_stale = True
 
@@ -77,12 +77,13 @@ class Oracles:
         for database in (self._smd, self._sls):
             database.close()
 
-    def forget(self, sequence: Sequence) -> bool:
-        kept = bool(sequence.given) and sequence.given == self._given and "smd" not in self._changed
-        if not kept:
-            self._forget_smd()
+    def reset(self, sequence: Sequence) -> bool:
+        unchanged = "smd" not in self._changed
+        prepared = bool(sequence.prerequisites) and sequence.prerequisites == self._prerequisites and unchanged
+        if not prepared:
+            self._reset_smd()
         if "sls" in self._changed:
-            self._sls.execute(_FORGET_SLS)
+            self._sls.execute(_RESET_SLS)
         if "bss" in self._changed:
             # "\0" up to "\0" means all keys.
             self._etcd.request("POST", "/v3/kv/deleterange", json.dumps({"key": "AA==", "range_end": "AA=="}))
@@ -90,29 +91,29 @@ class Oracles:
         if self._bss_is_stale and any(step.service == "bss" for step in sequence.steps):
             self._refresh_bss()
         self._changed = set()
-        self._given = sequence.given
-        return kept
+        self._prerequisites = sequence.prerequisites
+        return prepared
 
-    def _forget_smd(self) -> None:
+    def _reset_smd(self) -> None:
         if SUBSCRIPTIONS in self._changed:
             # SMD has them in memory too.
             self._wire.ask("smd", "DELETE", SUBSCRIPTIONS, None, {})
-        if "smd" in self._changed or self._given:
-            self._smd.execute(_FORGET_SMD)
+        if "smd" in self._changed or self._prerequisites:
+            self._smd.execute(_RESET_SMD)
             self._bss_is_stale = True
 
     def _refresh_bss(self) -> None:
-        """BSS reads HSM again when asked, but not twice in a second by its clock."""
+        """BSS reads HSM again when asked, but not twice in one second of its clock."""
         time.sleep(1.0 - time.time() % 1.0 + 0.002)
         self._wire.ask("bss", "POST", "/boot/v1/hosts", None, {})
         self._bss_is_stale = False
 
-    def settle(self) -> None:
-        """What all sequences with this inventory share is no change to it."""
+    def mark_prepared(self) -> None:
+        """The inventory that sequences share does not count as a change of SMD."""
         self._changed.discard("smd")
 
     def send(self, step: Step) -> Answer:
-        if step.method not in _READS or step.service == "bss":  # reading leaves a trace in the endpoint history
+        if step.method not in _READS or step.service == "bss":  # a read adds an entry to the endpoint history
             self._changed.add(step.service)
         if step.path.startswith(SUBSCRIPTIONS):
             self._changed.add(SUBSCRIPTIONS)
@@ -135,18 +136,19 @@ class Emulator:
         if self.site is not None:
             self.site.state_file.close()
 
-    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (a new machine each time, whatever is played)
+    def reset(self, sequence: Sequence) -> bool:  # noqa: ARG002 (a new machine for every sequence)
         self.close()
         self.count += 1
-        kept = StateFile(self.folder / f"{self.count}.state")
-        # A moment with a fraction, as moments have.
+        state_file = StateFile(self.folder / f"{self.count}.state")
+        # The moment has a fraction of a second, as real moments have.
         self.site = Site(
-            StartOptions(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4), kept
+            StartOptions(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4),
+            state_file,
         )
         return False
 
-    def settle(self) -> None:
-        """Every machine is a new one."""
+    def mark_prepared(self) -> None:
+        """Every sequence has a new machine."""
 
     def send(self, step: Step) -> Answer:
         if self.site is None:
@@ -164,7 +166,7 @@ class Emulator:
 
 
 def call(step: Step) -> Call:
-    """What the listener would make of it."""
+    """The step as the listener of the service would hand it over."""
     path, _, query = step.path.partition("?")
     body = step.payload()
     headers = {"host": f"cray-{step.service}"} | ({"content-type": "application/json"} if body is not None else {})
@@ -181,16 +183,16 @@ def call(step: Step) -> Call:
 
 
 def addresses() -> dict[str, str] | None:
-    """Where the real services are; None when they were not started."""
-    found = {service: os.environ.get(variable, "") for service, variable in VARIABLES.items()}
-    return found if all(found.values()) and os.environ.get("CANTON_TEST_ORACLES") else None
+    """The URLs of the real services; None when they were not started."""
+    urls = {service: os.environ.get(variable, "") for service, variable in VARIABLES.items()}
+    return urls if all(urls.values()) and os.environ.get("CANTON_TEST_ORACLES") else None
 
 
 def oracles() -> Oracles:
-    found = addresses()
-    if found is None:
+    urls = addresses()
+    if urls is None:
         raise RuntimeError("the real services are not there: eval \"$(.ci/oracles start DIR | sed 's/^/export /')\"")
-    return Oracles(found, Path(os.environ["CANTON_TEST_ORACLES"]))
+    return Oracles(urls, Path(os.environ["CANTON_TEST_ORACLES"]))
 
 
 def emulator(folder: str) -> Emulator:

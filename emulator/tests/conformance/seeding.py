@@ -1,4 +1,4 @@
-"""Puts one thing into a machine, and says what it is called there."""
+"""Puts one record into a machine, and returns the reply."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from csm_emulator.site import Site
 from csm_emulator.transport.call import JSON, Call
 
-Made = Iterator[tuple[str, str]]
-"""Names of parameters and properties, and what they can be called with."""
+SeededNames = Iterator[tuple[str, str]]
+"""Pairs of a parameter or property of HPE's files, and a value that exists in the machine."""
 
 
 def put(site: Site, service: str, request: str, body: Any) -> Any:

@@ -10,13 +10,13 @@ from differential.sequence import Sequence
 FOLDER = Path(__file__).parent / "sequences"
 
 
-def hand_written() -> dict[str, Sequence]:
+def hand_written_sequences() -> dict[str, Sequence]:
     """By ``<file>: <name>``, in the order of files and lines."""
-    found: dict[str, Sequence] = {}
+    sequences: dict[str, Sequence] = {}
     for path in sorted(FOLDER.glob("*.py")):
         for sequence in importlib.import_module(f"differential.sequences.{path.stem}").SEQUENCES:
             key = f"{path.stem}: {sequence.name}"
-            if key in found:
+            if key in sequences:
                 raise ValueError(f"two sequences are called {key!r}")
-            found[key] = sequence
-    return found
+            sequences[key] = sequence
+    return sequences

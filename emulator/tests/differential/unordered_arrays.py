@@ -23,6 +23,7 @@ UNORDERED: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-def unordered(step: Step) -> tuple[str, ...]:
-    asked = f"{step.service}:{step.path}"
-    return tuple(place for pattern, places in UNORDERED if re.fullmatch(pattern, asked) for place in places)
+def unordered_arrays(step: Step) -> tuple[str, ...]:
+    """Patterns of the places in the reply whose order does not count."""
+    target = f"{step.service}:{step.path}"
+    return tuple(place for pattern, places in UNORDERED if re.fullmatch(pattern, target) for place in places)

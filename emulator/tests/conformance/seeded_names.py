@@ -1,12 +1,12 @@
-"""Names of what was put into a machine for an examination, by the parameter or property that takes them."""
+"""Names of the seeded records, by the parameter or property that takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance import fabric_furniture as fabric
-from conformance import software_furniture as software
+from conformance import seed_records_fabric as fabric
+from conformance import seed_records_software as software
 from csm_emulator.site import Site
 
 Names = Mapping[str, Sequence[Any]]
@@ -50,7 +50,7 @@ NAMES: dict[str, Names] = {
 
 
 def fabric_manager_names(site: Site, path: str) -> Names:
-    """``name`` and ``id`` mean another thing on each path."""
+    """Names for one path: ``name`` and ``id`` mean another thing on each path of the Fabric Manager."""
     ports = fabric.edge_ports(site)
     dfas = list(ports.values())
     places: dict[str, Names] = {

@@ -1,4 +1,4 @@
-"""Whole sessions, with everything that is really there: HSM, PCS, BSS, CFS, S3, IMS and nodes."""
+"""Whole sessions, with the emulated HSM, PCS, BSS, CFS, S3, IMS and nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service_client import open_site, reopen
-from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, UP, UP_TOO, Beside, Bos
+from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, UP, UP_TOO, Bos, StubbedServices
 
 
 def kernel_parameters(bos: Bos, node: str) -> str:
@@ -20,8 +20,12 @@ def stages(bos: Bos) -> set[str]:
 
 def test_a_boot(bos: Bos) -> None:
     bos.template(kernel_parameters="marked=yes", rootfs_provider="sbps")
-    told = bos.run("boot")
-    assert (told["percent_successful"], told["percent_failed"], told["managed_components_count"]) == (100.0, 0.0, 4)
+    status = bos.run("boot")
+    assert (
+        status["percent_successful"],
+        status["percent_failed"],
+        status["managed_components_count"],
+    ) == (100.0, 0.0, 4)
     assert stages(bos) == {"up"}
     for node in BLUE:
         component = bos.component_of(node)
@@ -56,14 +60,18 @@ def test_configured_by_cfs(bos: Bos) -> None:
     assert reply.ok, reply.body
     bos.template(cfs="c", node_list=[DOWN, DOWN_TOO])
     name = bos.session("boot")
-    seen = set()
+    statuses = set()
     while bos.state(name) != "complete":
         bos.step(LOOK)
-        seen.add(bos.word(DOWN))
-    assert {"on_hold", "power_on_called", "configuring", "stable"} <= seen
-    found = bos.site.mesh.ask("cfs", "GET", f"/v3/components/{DOWN}").json()
-    assert (found["desired_config"], found["configuration_status"], found["enabled"]) == ("c", "configured", True)
-    assert found["tags"]["bos_session"] == name
+        statuses.add(bos.status_of(DOWN))
+    assert {"on_hold", "power_on_called", "configuring", "stable"} <= statuses
+    component = bos.site.mesh.ask("cfs", "GET", f"/v3/components/{DOWN}").json()
+    assert (component["desired_config"], component["configuration_status"], component["enabled"]) == (
+        "c",
+        "configured",
+        True,
+    )
+    assert component["tags"]["bos_session"] == name
     assert bos.get(f"/sessions/{name}/status")["percent_successful"] == 100.0
 
 
@@ -73,20 +81,20 @@ def test_a_configuration_that_fails(bos: Bos) -> None:
     layer = {"name": "l", "clone_url": url, "playbook": "site.yml", "branch": "main"}
     bos.site.mesh.ask("cfs", "PUT", "/v3/configurations/c", {"layers": [layer]})
     bos.template(cfs="c", node_list=[DOWN])
-    told = bos.run("boot")
-    assert told["percent_failed"] == 100.0
-    assert told["error_summary"] == {"cfs configuration failed": {"count": 1, "list": DOWN}}
+    status = bos.run("boot")
+    assert status["percent_failed"] == 100.0
+    assert status["error_summary"] == {"cfs configuration failed": {"count": 1, "list": DOWN}}
 
 
 def test_a_node_that_never_starts(bos: Bos) -> None:
     bos.break_("no-power-on", DOWN)
     bos.template(node_list=[DOWN, DOWN_TOO])
-    told = bos.run("boot")
-    assert (told["percent_successful"], told["percent_failed"]) == (50.0, 50.0)
+    status = bos.run("boot")
+    assert (status["percent_successful"], status["percent_failed"]) == (50.0, 50.0)
     component = bos.component_of(DOWN)
     assert component["event_stats"]["power_on_attempts"] == 3
     assert component["last_action"] == {**component["last_action"], "action": "powering_on", "failed": True}
-    assert told["error_summary"] == {
+    assert status["error_summary"] == {
         "The retry limit has been hit for this component, but no services have reported specific errors": {
             "count": 1,
             "list": DOWN,
@@ -99,7 +107,7 @@ def test_a_boot_that_hangs_once_is_begun_again(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     name = bos.session("boot")
     bos.step(1100)
-    assert bos.word(DOWN) == "power_on_called"
+    assert bos.status_of(DOWN) == "power_on_called"
     bos.site.clear_fault(fault)
     bos.step(600)
     assert "ForceOff" in bos.orders(DOWN) or "GracefulShutdown" in bos.orders(DOWN)
@@ -121,7 +129,7 @@ def test_a_service_that_restarts_on_the_way(bos: Bos, service: str) -> None:
 
 
 def test_everything_survives_a_restart_of_the_emulator(bos: Bos) -> None:
-    """At every look, everything is written down and read again."""
+    """The state is stored and read again after every round."""
     bos.template()
     name = bos.session("reboot")
     for _ in range(12):
@@ -133,8 +141,8 @@ def test_everything_survives_a_restart_of_the_emulator(bos: Bos) -> None:
 
 
 def test_a_restart_changes_nothing(tmp_path: Path) -> None:
-    """The same steps come to the same, whether or not everything is closed between them."""
-    told = []
+    """The same steps have the same result with and without restarts between them."""
+    outcomes = []
     for closed in (False, True):
         bos = Bos(open_site(tmp_path / f"closed-{closed}"))
         bos.template()
@@ -142,9 +150,9 @@ def test_a_restart_changes_nothing(tmp_path: Path) -> None:
         for _ in range(10):
             bos.step(30)
             bos = Bos(reopen(bos.site)) if closed else bos
-        told.append((bos.get("/components"), bos.session_of(name)))
+        outcomes.append((bos.get("/components"), bos.session_of(name)))
         bos.site.state_file.close()
-    assert told[0] == told[1]
+    assert outcomes[0] == outcomes[1]
 
 
 def test_staged_and_applied(bos: Bos) -> None:
@@ -153,19 +161,19 @@ def test_staged_and_applied(bos: Bos) -> None:
     bos.step(LOOK)
     component = bos.component_of(DOWN)
     assert (component["staged_state"]["session"], component["enabled"]) == (name, False)
-    told = bos.get(f"/sessions/{name}/status")
-    assert (told["percent_staged"], told["managed_components_count"]) == (100.0, 2)
+    status = bos.get(f"/sessions/{name}/status")
+    assert (status["percent_staged"], status["managed_components_count"]) == (100.0, 2)
     bos.step(10 * LOOK)
     assert bos.state(name) == "running"
-    applied = bos.done("POST", "/applystaged", {"xnames": [DOWN, UP_TOO, "nobody"]})
-    assert applied == {"succeeded": [DOWN], "failed": [], "ignored": [UP_TOO, "nobody"]}
+    applied = bos.do("POST", "/applystaged", {"xnames": [DOWN, UP_TOO, "missing"]})
+    assert applied == {"succeeded": [DOWN], "failed": [], "ignored": [UP_TOO, "missing"]}
     component = bos.component_of(DOWN)
     assert (component["session"], component["enabled"]) == (name, True)
     assert component["last_action"]["action"] == "apply_staged"
     assert component["desired_state"]["boot_artifacts"] == component["staged_state"]["boot_artifacts"]
     bos.step(1500)
     assert bos.site.machine.boot.stage(DOWN) == "up"
-    assert bos.word(DOWN) == "stable"
+    assert bos.status_of(DOWN) == "stable"
     assert bos.state(name) == "running"
 
 
@@ -174,7 +182,7 @@ def test_clearing_what_was_staged_ends_the_session(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     name = bos.session("boot", stage=True)
     bos.step(LOOK)
-    assert bos.done("POST", "/applystaged", {"xnames": [DOWN]})["succeeded"] == [DOWN]
+    assert bos.do("POST", "/applystaged", {"xnames": [DOWN]})["succeeded"] == [DOWN]
     assert not any(bos.component_of(DOWN)["staged_state"]["boot_artifacts"].values())
     bos.finish(name)
     assert bos.site.machine.boot.stage(DOWN) == "up"
@@ -184,8 +192,8 @@ def test_what_is_staged_without_its_session(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     name = bos.session("boot", stage=True)
     bos.step(LOOK)
-    bos.done("DELETE", f"/sessions/{name}")
-    assert bos.done("POST", "/applystaged", {"xnames": [DOWN]})["failed"] == [DOWN]
+    bos.do("DELETE", f"/sessions/{name}")
+    assert bos.do("POST", "/applystaged", {"xnames": [DOWN]})["failed"] == [DOWN]
     component = bos.component_of(DOWN)
     assert component["error"] == f"Staged session no longer exists (session: {name}, tenant: )"
     assert (component["enabled"], component["session"]) == (False, name)
@@ -195,10 +203,10 @@ def test_what_is_staged_has_to_fit_the_operation(bos: Bos) -> None:
     bos.template(node_list=[DOWN])
     off, on = bos.session("shutdown", stage=True, name="off"), bos.session("boot", stage=True, name="on")
     bos.patch(DOWN, staged_state={"session": off, "boot_artifacts": {"kernel": "k"}})
-    bos.done("POST", "/applystaged", {"xnames": [DOWN]})
+    bos.do("POST", "/applystaged", {"xnames": [DOWN]})
     assert bos.component_of(DOWN)["error"].startswith("Staged operation is shutdown but boot artifacts have been spec")
     bos.patch(DOWN, staged_state={"session": on, "boot_artifacts": {"kernel": ""}})
-    bos.done("POST", "/applystaged", {"xnames": [DOWN]})
+    bos.do("POST", "/applystaged", {"xnames": [DOWN]})
     assert bos.component_of(DOWN)["error"].startswith("Staged operation is boot but some boot artifacts have not been")
 
 
@@ -213,10 +221,10 @@ def test_a_session_that_takes_over_nodes_of_another_ends_it(bos: Bos) -> None:
     assert stages(bos) == {"off"}
 
 
-def test_few_questions_are_asked(bos: Bos, beside: Beside) -> None:
+def test_few_questions_are_asked(bos: Bos, stubs: StubbedServices) -> None:
     bos.template()
     bos.finish(bos.session("reboot"))
     looks = 60
-    assert len(beside.asked("pcs", "POST", "/power-status")) <= looks
-    assert len(beside.asked("cfs", "GET")) <= looks
-    assert len(beside.asked("bss", "PUT")) <= 4
+    assert len(stubs.requests("pcs", "POST", "/power-status")) <= looks
+    assert len(stubs.requests("cfs", "GET")) <= looks
+    assert len(stubs.requests("bss", "PUT")) <= 4

@@ -1,11 +1,11 @@
-"""What is put into BOS, CFS, IMS and TAPMS before they are examined."""
+"""Records that are put into BOS, CFS, IMS and TAPMS before they are examined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from conformance.furnishing import Made, put
+from conformance.seeding import SeededNames, put
 from csm_emulator.seed_data.repositories import commit_of, names
 from csm_emulator.site import Site
 
@@ -25,7 +25,7 @@ _TENANTS = "/apis/tapms.hpe.com/v1alpha3/namespaces/tenants/tenants"
 
 
 def _add_tenant(site: Site) -> str:
-    """As an administrator does; its number."""
+    """Creates a tenant as an administrator does, and returns its UUID."""
     group = {"hsmgrouplabel": "tenant-blue", "enforceexclusivehsmgroups": False}
     resource = {"type": "compute", "xnames": [TENANT_NODE], **group}
     spec = {"tenantname": TENANT, "childnamespaces": ["slurm"], "tenantresources": [resource]}
@@ -41,17 +41,17 @@ def _add_tenant(site: Site) -> str:
 
 
 def boot_set(image: dict[str, Any]) -> dict[str, Any]:
-    """That boots the nodes of one group from an image of IMS."""
+    """A boot set that boots the nodes of one group from an image of IMS."""
     link = image["link"]
     return {"path": link["path"], "etag": link["etag"], "type": "s3", "node_groups": ["blue"]}
 
 
-def _tapms(site: Site) -> Made:
+def _tapms(site: Site) -> SeededNames:
     yield "id", _add_tenant(site)
     yield "id", TENANT
 
 
-def _bos(site: Site) -> Made:
+def _bos(site: Site) -> SeededNames:
     _add_tenant(site)
     yield "cray-tenant-name", TENANT
     image = put(site, "ims", "GET /v3/images", None)[0]
@@ -66,7 +66,7 @@ def _bos(site: Site) -> Made:
     site.step(60.0)
 
 
-def _cfs(site: Site) -> Made:
+def _cfs(site: Site) -> SeededNames:
     _add_tenant(site)
     yield "cray-tenant-name", TENANT
     for name in (SOURCE, SPARE_SOURCE):
@@ -79,7 +79,7 @@ def _cfs(site: Site) -> Made:
     site.step(30.0)
 
 
-def _ims(site: Site) -> Made:
+def _ims(site: Site) -> SeededNames:
     recipe, image = (put(site, "ims", f"GET /v3/{kind}", None)[0] for kind in ("recipes", "images"))
     key = put(site, "ims", "POST /v3/public-keys", PUBLIC_KEY)["id"]
     order = {
@@ -100,8 +100,8 @@ def _ims(site: Site) -> Made:
     yield "path", recipe["link"]["path"]
 
 
-def _deleted(site: Site) -> Made:
-    """Version 3 keeps what is deleted."""
+def _deleted(site: Site) -> SeededNames:
+    """Names of deleted records, which version 3 keeps."""
     recipe = {"name": "old", "recipe_type": "kiwi-ng", "linux_distribution": "sles15"}
     kinds = (
         ("images", {"name": "old"}, "deleted_image_id"),
@@ -109,9 +109,9 @@ def _deleted(site: Site) -> Made:
         ("public-keys", PUBLIC_KEY, "deleted_public_key_id"),
     )
     for kind, body, parameter in kinds:
-        made = put(site, "ims", f"POST /v3/{kind}", body)["id"]
-        put(site, "ims", f"DELETE /v3/{kind}/{made}", None)
-        yield parameter, made
+        record = put(site, "ims", f"POST /v3/{kind}", body)["id"]
+        put(site, "ims", f"DELETE /v3/{kind}/{record}", None)
+        yield parameter, record
 
 
-ROOMS: dict[str, Callable[[Site], Made]] = {"tapms": _tapms, "bos": _bos, "cfs": _cfs, "ims": _ims}
+SEEDERS: dict[str, Callable[[Site], SeededNames]] = {"tapms": _tapms, "bos": _bos, "cfs": _cfs, "ims": _ims}

@@ -1,4 +1,4 @@
-"""What is true of a machine at any moment, whatever was done to it."""
+"""Invariants of a machine, which hold at any moment after any sequence of actions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from csm_emulator.machine.boot import KERNEL, POST, PXE, STOPPING, SYSTEMD
 from csm_emulator.machine.power import OFF, ON, SWITCHED
-from machine.bare import Bare
+from machine.bare_machine import BareMachine
 
 ON_THE_WAY = {POST, PXE, KERNEL, SYSTEMD}
 
 
-def check(bare: Bare) -> None:
+def check(bare: BareMachine) -> None:
     check_power(bare)
     check_nodes(bare)
     check_scheduler(bare)
     check_log(bare)
 
 
-def check_power(bare: Bare) -> None:
+def check_power(bare: BareMachine) -> None:
     for part in bare.machine.parts(*SWITCHED):
         assert bare.power.state(part.xname) == OFF or bare.power.has_input_power(part.xname), (
             f"{part.xname} is on without power"
@@ -30,7 +30,7 @@ def check_power(bare: Bare) -> None:
             assert bare.power.state(part.xname) == ON, f"{part.xname} answers without power"
 
 
-def check_nodes(bare: Bare) -> None:
+def check_nodes(bare: BareMachine) -> None:
     for part in bare.machine.parts("Node"):
         node = part.xname
         stage = bare.boot.stage(node)
@@ -38,11 +38,11 @@ def check_nodes(bare: Bare) -> None:
         assert bare.boot.sends_heartbeats(node) == (stage == "up")
 
 
-def check_scheduler(bare: Bare) -> None:
-    """What is to come concerns known parts, and nothing that is on its way is forgotten."""
+def check_scheduler(bare: BareMachine) -> None:
+    """Scheduled actions concern known parts, and every started process has its next action."""
     live: dict[str, int] = {}
     orders = bare.table("machine.power.orders")
-    for moment, kind, args in bare.to_come():
+    for moment, kind, args in bare.scheduled_actions():
         assert moment >= bare.clock.now()
         assert kind in bare.scheduler._actions
         assert bare.machine.part(args[0]) is not None
@@ -60,11 +60,11 @@ def check_scheduler(bare: Bare) -> None:
             assert live.get(part.xname, 0) >= 1, f"{part.xname} stays in {bare.boot.stage(part.xname)} for ever"
 
 
-def check_log(bare: Bare) -> None:
-    """Without gaps, in order of time, and the state is what the log adds up to."""
+def check_log(bare: BareMachine) -> None:
+    """The log has no gaps, is in order of time, and its entries add up to the state."""
     lines = bare.lines()
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
-    assert all(_moment(one) <= _moment(other) for one, other in pairwise(lines))
+    assert all(_moment(one) <= _moment(later) for one, later in pairwise(lines))
     power, stages = _replayed(bare, lines)
     for part in bare.machine.parts(*SWITCHED):
         assert bare.power.state(part.xname) == power[part.xname]
@@ -77,7 +77,7 @@ def _moment(line: dict[str, Any]) -> tuple[str, float]:
     return whole, float(f"0.{fraction or 0}")
 
 
-def _replayed(bare: Bare, lines: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
+def _replayed(bare: BareMachine, lines: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
     running = bare.machine.topology.running
     power = {part.xname: ON for part in bare.machine.parts(*SWITCHED)}
     power |= {part.xname: ON if part.xname in running else OFF for part in bare.machine.parts("Node")}

@@ -1,4 +1,4 @@
-"""What is true of BOS, of CFS and of the fabric beside the machine, whatever was asked of them."""
+"""Invariants of BOS, of CFS and of the fabric, which hold after any sequence of requests."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from typing import Any
 
 from csm_emulator.machine.fabric.plan import PlannedPort
 from csm_emulator.site import Site
-from site_properties import Picture
+from site_invariants import SiteView
 
 PUSHED_WITHIN = 30.0
-"""A sweep every eleven seconds, three on the way; more is somebody's mistake."""
+"""Seconds: a sweep runs every eleven seconds, and a push takes up to three; a longer time is an error."""
 
 
 def get(site: Site, service: str, path: str) -> Any:
-    """None where the service is away."""
+    """The body of the reply; None while the service is down."""
     reply = site.mesh.ask(service, "GET", path)
     return reply.json() if reply.ok else None
 
 
-def check_bos(picture: Picture, done: set[tuple[str, str]]) -> None:
-    """Whoever BOS calls booted was up, whoever it calls shut down was off, after its session had begun; and nobody
-    still works for a session that is over. ``done``: what was looked at before, component and session.
+def check_bos(view: SiteView, checked_components: set[tuple[str, str]]) -> None:
+    """A node that BOS calls booted or shut down was up or off after its session began; ended sessions have no nodes.
+
+    ``checked_components``: pairs of component and session that were checked before.
     """
-    components = get(picture.site, "bos", "/v2/components")
-    sessions = get(picture.site, "bos", "/v2/sessions")
+    components = get(view.site, "bos", "/v2/components")
+    sessions = get(view.site, "bos", "/v2/sessions")
     if components is None or sessions is None:
         return
     by_name = {session["name"]: session for session in sessions}
@@ -33,23 +34,23 @@ def check_bos(picture: Picture, done: set[tuple[str, str]]) -> None:
         if component["enabled"] and session is not None:
             assert session["status"]["status"] != "complete", f"{component['id']} works for {session['name']}"
         finished = not component["enabled"] and session is not None and component["status"]["status"] == "stable"
-        if finished and (component["id"], component["session"]) not in done:
-            done.add((component["id"], component["session"]))
-            _check_got_there(picture, component, session)
+        if finished and (component["id"], component["session"]) not in checked_components:
+            checked_components.add((component["id"], component["session"]))
+            _check_got_there(view, component, session)
 
 
-def _check_got_there(picture: Picture, component: dict[str, Any], session: Any) -> None:
+def _check_got_there(view: SiteView, component: dict[str, Any], session: Any) -> None:
     node, operation = component["id"], session["operation"]
-    wanted = {"boot-stage": "up"} if operation != "shutdown" else {"boot-stage": "off"}
-    seen = [line for line in picture.lines() if line["target"] == node and line["what"] in wanted]
-    was = any(line["stage"] == wanted[line["what"]] for line in seen)
-    is_now = picture.boot.stage(node) == wanted["boot-stage"]
+    goal = {"boot-stage": "up"} if operation != "shutdown" else {"boot-stage": "off"}
+    entries = [line for line in view.lines() if line["target"] == node and line["what"] in goal]
+    was = any(line["stage"] == goal[line["what"]] for line in entries)
+    is_now = view.boot.stage(node) == goal["boot-stage"]
     assert was or is_now, f"BOS says that {operation} of {node} is done"
 
 
-def check_cfs(picture: Picture) -> None:
-    """No node is in two sessions of the batcher at once, and what is configured has each layer of its configuration."""
-    sessions = _all(picture.site, "/v3/sessions", "sessions")
+def check_cfs(view: SiteView) -> None:
+    """No node is in two sessions of the batcher at once, and a configured node has each layer of its configuration."""
+    sessions = _all(view.site, "/v3/sessions", "sessions")
     if sessions is None:
         return
     live = [one for one in sessions if one["status"]["session"]["status"] != "complete"]
@@ -57,44 +58,44 @@ def check_cfs(picture: Picture) -> None:
     twice = [node for node, count in Counter(node for limit in limits for node in limit).items() if count > 1]
     assert twice == [], "a node is configured by two sessions at once"
     for session in sessions:
-        told = session["status"]["session"]
-        assert (told["status"] == "complete") == (told["completion_time"] is not None), told
-        assert told["status"] == "complete" or told["succeeded"] in ("none", "unknown"), told
-    for component in _all(picture.site, "/v3/components?state_details=true&config_details=true", "components") or ():
+        status = session["status"]["session"]
+        assert (status["status"] == "complete") == (status["completion_time"] is not None), status
+        assert status["status"] == "complete" or status["succeeded"] in ("none", "unknown"), status
+    for component in _all(view.site, "/v3/components?state_details=true&config_details=true", "components") or ():
         if component["configuration_status"] == "configured":
             _check_layers(component)
 
 
 def _check_layers(component: dict[str, Any]) -> None:
-    wanted = {(layer["playbook"], layer["commit"]) for layer in component["desired_state"]}
-    there = {
+    desired_layers = {(layer["playbook"], layer["commit"]) for layer in component["desired_state"]}
+    finished_layers = {
         (layer["playbook"], layer["commit"])
         for layer in component["state"]
         if layer["status"] in ("applied", "skipped")
     }
-    assert wanted <= there, component
+    assert desired_layers <= finished_layers, component
 
 
 def _all(site: Site, path: str, name: str) -> list[Any] | None:
-    found: list[Any] = []
-    after = ""
+    records: list[Any] = []
+    next_page = ""
     while True:
-        page = get(site, "cfs", f"{path}{'&' if '?' in path else '?'}limit=1000{after}")
+        page = get(site, "cfs", f"{path}{'&' if '?' in path else '?'}limit=1000{next_page}")
         if page is None:
             return None
-        found += page[name]
+        records += page[name]
         if page["next"] is None:
-            return found
-        after = f"&after_id={page['next']['after_id']}"
+            return records
+        next_page = f"&after_id={page['next']['after_id']}"
 
 
 def edge_ports(site: Site) -> dict[str, PlannedPort]:
-    """By the NIC that is planned there."""
+    """The edge ports by the NIC that is planned there."""
     return {place.end: place for place in site.machine.fabric.plan.ports.values() if place.edge and place.end}
 
 
 def check_frames(site: Site, tags: tuple[int | None, ...]) -> None:
-    """Reckoned again from nothing but the ports at both ends: whoever reaches whom is what these two let through."""
+    """Whether a frame arrives follows from the two ports at its ends alone, computed here a second time."""
     fabric = site.machine.fabric
     ports = edge_ports(site)
     links = list(ports)[:4]
@@ -109,28 +110,28 @@ def check_frames(site: Site, tags: tuple[int | None, ...]) -> None:
 
 
 def _passes(site: Site, source: PlannedPort, target: PlannedPort, tag: int | None) -> bool:
-    one, other = site.machine.fabric.state(source.xname), site.machine.fabric.state(target.xname)
+    source_state, target_state = site.machine.fabric.state(source.xname), site.machine.fabric.state(target.xname)
     powered = all(site.machine.power.state(place.switch.xname) == "on" for place in (source, target))
-    if not (one.online and other.online and powered):
+    if not (source_state.online and target_state.online and powered):
         return False
     if tag is None:
-        vlan = one.native if one.untagged else None
+        vlan = source_state.native if source_state.untagged else None
     else:
-        vlan = tag if one.allowed is None or tag in one.allowed else None
+        vlan = tag if source_state.allowed is None or tag in source_state.allowed else None
     if vlan is None:
         return False
-    untagged = other.untagged and other.native == vlan
-    return untagged or other.allowed is None or vlan in other.allowed
+    untagged = target_state.untagged and target_state.native == vlan
+    return untagged or target_state.allowed is None or vlan in target_state.allowed
 
 
 def check_pushed(site: Site, excused: set[str], quiet_since: float) -> None:
-    """Some time after the last change every port that nobody spoilt is as the documents want it."""
+    """Some time after the last change every port that no fault changed is as the documents say."""
     if site.clock.now() - quiet_since < PUSHED_WITHIN:
         return
     fabric = site.machine.fabric
     for place in edge_ports(site).values():
-        wanted = fabric.intended_state(place.xname)
-        if place.xname not in excused and wanted is not None:
+        intention = fabric.intended_state(place.xname)
+        if place.xname not in excused and intention is not None:
             effective = fabric.state(place.xname).data()
-            for name, value in wanted.items():
+            for name, value in intention.items():
                 assert effective[name] == value, f"{place.xname}: {name} is {effective[name]}, and should be {value}"

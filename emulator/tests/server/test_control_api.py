@@ -1,4 +1,4 @@
-"""The control API: truth, switches, and who may pull them."""
+"""The control API: ground truth, faults, time, and its key."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def power(machine: Emulator, node: str, operation: str) -> None:
 
 
 def test_time_stands_still_until_it_is_stepped(machine: Emulator) -> None:
-    before = machine.ask_control("GET", "/clock")
-    assert before["now"].startswith("2026-01-31T12:00:00")
+    clock_before = machine.ask_control("GET", "/clock")
+    assert clock_before["now"].startswith("2026-01-31T12:00:00")
     machine.step(90)
-    assert machine.ask_control("GET", "/clock")["moment"] == before["moment"] + 90
+    assert machine.ask_control("GET", "/clock")["moment"] == clock_before["moment"] + 90
 
 
-def test_truth_is_told_in_order_and_with_its_cause(machine: Emulator) -> None:
+def test_log_entries_are_in_order_and_have_a_cause(machine: Emulator) -> None:
     node, last = a_node(machine), machine.ask_control("GET", "/status")["log"]
     power(machine, node, "on")
     machine.step(600)
@@ -56,7 +56,7 @@ def test_truth_is_told_in_order_and_with_its_cause(machine: Emulator) -> None:
     assert machine.part(node)["beating"] is True
 
 
-def test_wrong_cables_and_what_a_tenant_left_are_true_and_told(machine: Emulator) -> None:
+def test_wrong_cables_and_disk_remnants_are_shown(machine: Emulator) -> None:
     nodes = machine.ask_control("GET", "/parts?type=Node")["parts"]
     (one, first), (two, second) = [
         (str(node["xname"]), port) for node in nodes for port in node["cables"].values() if port
@@ -68,9 +68,9 @@ def test_wrong_cables_and_what_a_tenant_left_are_true_and_told(machine: Emulator
     assert first in machine.part(one)["cables"].values()
     (rack,) = [str(node["xname"]) for node in nodes if node["class"] == "River"]
     assert machine.part(rack)["remnants"] is None
-    left = machine.fault("disk-remnants", rack, facts={"of": "psi"})
+    remnants = machine.fault("disk-remnants", rack, facts={"of": "psi"})
     assert machine.part(rack)["remnants"]["of"] == "psi"
-    machine.clear(left)
+    machine.clear(remnants)
 
 
 def test_a_saved_machine_goes_on_where_it_was(machine: Emulator, tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_what_is_no_state_is_refused_and_changes_nothing(machine: Emulator, tmp_
     assert file.read_bytes() == text
 
 
-def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(machine: Emulator, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="cannot be saved"):
         machine.ask_control("POST", "/save", {"path": str(tmp_path / "no" / "where")})
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "said"),
+    ("path", "body", "message"),
     [
         ("/faults", {"kind": "earthquake"}, "no kind of fault is called 'earthquake'"),
         ("/faults", {"kind": "latency", "probability": 2}, "probability must be from 0 to 1"),
@@ -119,8 +119,8 @@ def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -
         ("/earthquake", {}, "the control API has no POST /earthquake"),
     ],
 )
-def test_mistakes_are_explained(machine: Emulator, path: str, body: object, said: str) -> None:
-    with pytest.raises(RuntimeError, match=said.replace("[", r"\[")):
+def test_mistakes_are_explained(machine: Emulator, path: str, body: object, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message.replace("[", r"\[")):
         machine.ask_control("POST", path, body)
 
 

@@ -1,10 +1,10 @@
-"""A script does here what it does in other shells, or it is refused: nothing else is printed without a word."""
+"""A script has the output that it has in other shells, or it is refused with a message."""
 
 from __future__ import annotations
 
 import pytest
 
-from shell.lines import run
+from shell.run_script import run
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Every difference that is accepted, with its reason.
 
 A difference reads ``smd POST /hsm/v2/groups body/detail: real '…' ours '…'``; a pattern must match all of it. The suite
-fails on a difference that nothing here explains, and on an explanation that no difference needed.
+fails on a difference that is not listed here, and on an entry that no difference needed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class AcceptedDifference:
     pattern: str
     reason: str
 
@@ -19,19 +19,19 @@ class Explained:
         return re.fullmatch(self.pattern, difference, re.DOTALL) is not None
 
 
-EXPLAINED: tuple[Explained, ...] = (
-    Explained(
+ACCEPTED: tuple[AcceptedDifference, ...] = (
+    AcceptedDifference(
         r"smd PATCH /hsm/v2/Inventory/EthernetInterfaces/\S+/IPAddresses/\S+ status: "
         r"real '0 the connection was closed without an answer' ours '500 .*'",
-        "SMD 2.45 runs over the end of an empty list there and cuts the connection; the emulator says so in a 500",
+        "SMD 2.45 runs over the end of an empty list there and cuts the connection; the emulator answers 500",
     ),
-    Explained(
+    AcceptedDifference(
         r"bss GET (/boot/v1/bootscript|/meta-data|/user-data)\S* status: "
         r"real '0 the connection was closed without an answer' ours '503 upstream connect error .*'",
         "BSS 1.37 dies there (parameters that end in initrd, cloud-init data of another type than its role's) and cuts "
-        "the connection; the emulator says what Envoy makes of that",
+        "the connection; the emulator answers as Envoy does then",
     ),
-    Explained(
+    AcceptedDifference(
         r"(smd|bss) BREW \S+ status: real '405 .*' ours '400 Invalid HTTP request received\.'",
         "Go's server takes any word for a method; the emulator's parser knows the registered ones only",
     ),

@@ -1,4 +1,4 @@
-"""What a site has before anybody did anything, and what becomes of it."""
+"""The buckets and objects of a new site, and their changes."""
 
 from __future__ import annotations
 
@@ -31,27 +31,29 @@ def digest(data: bytes) -> str:
 )
 def test_there_are_images_for_each_architecture(name: str, arches: set[str]) -> None:
     topology = topologies.load(name)
-    found = images.images(topology, SeededRandom(1))
+    site_images = images.images(topology, SeededRandom(1))
     assert (
-        {image.arch for image in found}
+        {image.arch for image in site_images}
         == {recipe.arch for recipe in images.recipes(topology, SeededRandom(1))}
         == arches
     )
-    assert len({image.id for image in found} | {image.name for image in found}) == 2 * len(found)
-    assert found == images.images(topology, SeededRandom(1))
+    assert len({image.id for image in site_images} | {image.name for image in site_images}) == 2 * len(site_images)
+    assert site_images == images.images(topology, SeededRandom(1))
     if arches:
-        assert {image.id for image in found}.isdisjoint(image.id for image in images.images(topology, SeededRandom(2)))
-        assert any(image.name == "compute-csm-1.6.1-x86_64" for image in found)
+        assert {image.id for image in site_images}.isdisjoint(
+            image.id for image in images.images(topology, SeededRandom(2))
+        )
+        assert any(image.name == "compute-csm-1.6.1-x86_64" for image in site_images)
 
 
 def test_manifests_lead_to_their_artefacts(s3: Caller) -> None:
     for image in images.images(s3.site.machine.topology, s3.site.random):
         manifest = s3.get("boot-images", image.manifest_key)
         assert digest(manifest) == image.link["etag"]
-        told = json.loads(manifest)
-        kinds = [artefact["type"].removeprefix(images.KIND) for artefact in told["artifacts"]]
+        document = json.loads(manifest)
+        kinds = [artefact["type"].removeprefix(images.KIND) for artefact in document["artifacts"]]
         assert kinds == ["rootfs.squashfs", "kernel", "initrd", "parameters.boot"]
-        for artefact in told["artifacts"]:
+        for artefact in document["artifacts"]:
             data = s3.get("boot-images", artefact["link"]["path"].removeprefix("s3://boot-images/"))
             assert digest(data) == artefact["md5"] == artefact["link"]["etag"]
 
@@ -67,7 +69,7 @@ def test_files_are_what_they_say(s3: Caller) -> None:
 
 
 def test_what_nodes_boot_is_there(tiny: Site) -> None:
-    """The URLs in BSS's script work, by the machine's time."""
+    """The URLs in BSS's script are valid, by the clock of the machine."""
     s3, host = Caller(tiny), "http://rgw-vip.nmn"
     script = tiny.mesh.ask("bss", "GET", "/boot/v1/bootscript?name=x1000c0s0b0n0").body.decode()
     urls = [word.removeprefix(host) for word in script.split() if word.startswith(host)]
@@ -88,17 +90,17 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     s3.put("ims", "mine", b"data")
     s3.ask("PUT", "/boot-images/copy", headers={"x-amz-copy-source": f"boot-images/{image.id}/rootfs"})
     s3.ask("DELETE", "/sat")
-    after = Caller(reopen(site))
-    assert after.refused("GET", f"/boot-images/{image.id}/initrd") == "404 NoSuchKey"
-    assert after.refused("GET", "/sat") == "404 NoSuchBucket"
-    assert f"{image.id}/initrd" not in after.texts("/boot-images", "Key")
-    assert after.get("boot-images", f"{image.id}/kernel") == b"own"
-    assert after.get("boot-images", "copy") == after.get("boot-images", f"{image.id}/rootfs")
-    assert after.get("ims", "mine") == b"data"
-    after.site.state_file.close()
+    reopened_s3 = Caller(reopen(site))
+    assert reopened_s3.refusal("GET", f"/boot-images/{image.id}/initrd") == "404 NoSuchKey"
+    assert reopened_s3.refusal("GET", "/sat") == "404 NoSuchBucket"
+    assert f"{image.id}/initrd" not in reopened_s3.texts("/boot-images", "Key")
+    assert reopened_s3.get("boot-images", f"{image.id}/kernel") == b"own"
+    assert reopened_s3.get("boot-images", "copy") == reopened_s3.get("boot-images", f"{image.id}/rootfs")
+    assert reopened_s3.get("ims", "mine") == b"data"
+    reopened_s3.site.state_file.close()
 
 
-def test_bytes_that_nobody_refers_to_are_gone(s3: Caller) -> None:
+def test_bytes_without_a_reference_are_deleted(s3: Caller) -> None:
     for data in (b"one", b"two"):
         s3.put("sds", "a", data)
     s3.site.save()
@@ -115,11 +117,11 @@ def test_an_upload_that_is_cut_leaves_nothing(s3: Caller) -> None:
     with pytest.raises(S3Unavailable) as caught:
         client.put("sds", "a", b"new")
     assert caught.value.reply.status == 503
-    answered = s3.ask("PUT", "/sds/new", b"new")
-    assert answered.status == 503
+    reply = s3.ask("PUT", "/sds/new", b"new")
+    assert reply.status == 503
     assert s3.put("ims", "other", b"elsewhere")
     assert s3.get("sds", "a") == b"old"
-    assert s3.refused("GET", "/sds/new") == "404 NoSuchKey"
+    assert s3.refusal("GET", "/sds/new") == "404 NoSuchKey"
     assert s3.ask("PUT", "/sds/a", b"new").status == 503
     assert s3.put("sds", "a", b"new")
     assert header(s3.ask("HEAD", "/sds/a"), "etag") == f'"{digest(b"new")}"'

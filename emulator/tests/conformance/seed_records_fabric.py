@@ -1,10 +1,10 @@
-"""What is put into the Fabric Manager and VNID before they are examined."""
+"""Records that are put into the Fabric Manager and VNID before they are examined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from conformance.furnishing import Made, put
+from conformance.seeding import SeededNames, put
 from csm_emulator.site import Site
 
 VLAN, SPARE_VLAN = 100, 200
@@ -14,7 +14,7 @@ POOL, SPARE_POOL, UID = "applications", "spare", 1000
 
 
 def edge_ports(site: Site) -> dict[str, int]:
-    """Those that lead to nodes, with the fabric's addresses."""
+    """The fabric address of each port that leads to a node, by xname."""
     return {port.xname: port.dfa for port in site.machine.fabric.plan.ports.values() if port.edge}
 
 
@@ -23,15 +23,15 @@ def enforcement_task(site: Site) -> str:
     return str(block["enforcementTaskServiceLink"]).rpartition("/")[2]
 
 
-def _fabric_manager(site: Site) -> Made:
+def _fabric_manager(site: Site) -> SeededNames:
     dfas = list(edge_ports(site).values())[:2]
     for vlan in (VLAN, SPARE_VLAN):
         put(site, "fabric-manager", "POST /fabric/vlans", {"id": vlan, "name": f"v{vlan}"})
     policy = {"documentSelfLink": POLICY, "state": "ONLINE", "nativeVlanId": f"/fabric/vlans/{VLAN}"}
     put(site, "fabric-manager", "POST /fabric/port-policies", policy)
     ranges = {PARTITION: "2000-2999", SPARE_PARTITION: "3000-3999"}
-    for name, one in ranges.items():
-        partition = {"partitionName": name, "vniRanges": [one], "edgePortDFAs": dfas}
+    for name, span in ranges.items():
+        partition = {"partitionName": name, "vniRanges": [span], "edgePortDFAs": dfas}
         put(site, "fabric-manager", "POST /fabric/vni/partitions", partition)
     block = {"vniBlockName": BLOCK, "partitionName": PARTITION, "vniRanges": ["2000-2009"], "portDFAs": dfas}
     put(site, "fabric-manager", "POST /fabric/vni/blocks", block)
@@ -40,7 +40,7 @@ def _fabric_manager(site: Site) -> Made:
     yield from ()
 
 
-def _vnid(site: Site) -> Made:
+def _vnid(site: Site) -> SeededNames:
     partition = {"partitionName": PARTITION, "description": "of a test", "vniFirst": 2000, "vniLast": 2999}
     put(site, "vnid", "POST /fabric/vnis", partition)
     for number, name in enumerate((POOL, SPARE_POOL)):
@@ -52,4 +52,4 @@ def _vnid(site: Site) -> Made:
         yield "/vni", link.rpartition("/")[2]
 
 
-ROOMS: dict[str, Callable[[Site], Made]] = {"fabric-manager": _fabric_manager, "vnid": _vnid}
+SEEDERS: dict[str, Callable[[Site], SeededNames]] = {"fabric-manager": _fabric_manager, "vnid": _vnid}

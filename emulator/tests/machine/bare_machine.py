@@ -1,4 +1,4 @@
-"""The ground truth alone: a machine without services, its clock standing still."""
+"""The machine alone: without services, and with a stopped clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCRIPT = "#!ipxe\nkernel --name kernel http://rgw/kernel root=live console=ttyS0
 EVERYTHING = 1_000_000
 
 
-class Bare:
+class BareMachine:
     def __init__(self, path: Path, topology: Topology, seed: int = 1) -> None:
         self.path = path
         self.kept = StateFile(path)
@@ -52,21 +52,21 @@ class Bare:
     def fault(self, kind: str, targets: str, **more: Any) -> Fault:
         return self.faults.set(Fault(self.faults.new_id(), kind, targets, **more))
 
-    def told(self, kind: str, xname: str) -> list[str]:
+    def event_values(self, kind: str, xname: str) -> list[str]:
         return [event.value for event in self.events if (event.kind, event.xname) == (kind, xname)]
 
     def lines(self) -> list[dict[str, Any]]:
         return self.log.after(0, EVERYTHING)
 
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
-        """All that is on the tables, in order."""
+        """All rows of the tables, in order."""
         return {name: list(table.items()) for name, table in self.tables._tables.items() if name != "clock"}
 
     def table(self, name: str) -> dict[str, Any]:
         return dict(self.tables._tables[name])
 
-    def to_come(self) -> list[list[Any]]:
-        """Moment, kind and arguments of each scheduled action."""
+    def scheduled_actions(self) -> list[list[Any]]:
+        """Moment, kind and arguments of every scheduled action."""
         return list(self.table("scheduler").values())
 
     def keep(self) -> None:

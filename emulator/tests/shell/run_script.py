@@ -24,7 +24,7 @@ class Result:
     seconds: float
 
 
-def run(script: str, typed: str = "", written: dict[str, str] | None = None) -> Result:
+def run(script: str, typed: str = "", file_contents: dict[str, str] | None = None) -> Result:
     out: list[str] = []
     err: list[str] = []
 
@@ -36,7 +36,8 @@ def run(script: str, typed: str = "", written: dict[str, str] | None = None) -> 
 
     async def go() -> int:
         budget = Budget()
-        files = Files({"/etc/hosts": HOSTS, "/etc/motd": ""}, ("/tmp", "/var/log"), {} if written is None else written)  # noqa: S108
+        folders = ("/tmp", "/var/log")  # noqa: S108
+        files = Files({"/etc/hosts": HOSTS, "/etc/motd": ""}, folders, {} if file_contents is None else file_contents)
         shell = Shell(Variables({"HOME": "/root", "TWO": "a  b"}, ["first", "second"]), files, STANDARD)
         streams = Streams(Input(iter([typed])), CallerOutput(send, budget), CallerOutput(complain, budget))
         try:

@@ -1,4 +1,4 @@
-"""Between switches: shortest ways, and what changes them."""
+"""Paths between switches: the shortest, and the changes that affect them."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_a_link_that_goes_down_is_gone_round(psi: Network) -> None:
     for _ in range(4):
         last = tuple(psi.walk(source, target).path)
         psi.fabric.configure(last[1], "test", online=False)
-        again = tuple(psi.walk(source, target).path)
-        assert last[1] not in again
-        assert again not in tried
-        tried.add(again)
+        new_path = tuple(psi.walk(source, target).path)
+        assert last[1] not in new_path
+        assert new_path not in tried
+        tried.add(new_path)
     for path in tried:
         psi.fabric.configure(path[1], "test", online=True)
     assert tuple(psi.walk(source, target).path) == first
@@ -54,16 +54,16 @@ def test_a_link_that_goes_down_is_gone_round(psi: Network) -> None:
 
 def test_a_switch_that_loses_power_is_gone_round(psi: Network) -> None:
     source, target = far_pair(psi)
-    before = tuple(psi.walk(source, target).path)
-    middle = switches_on(before)[1]
+    path_before = tuple(psi.walk(source, target).path)
+    middle = switches_on(path_before)[1]
     psi.order(middle, "Off")
     psi.step(10)
-    after = tuple(psi.walk(source, target).path)
-    assert after
-    assert middle not in switches_on(after)
+    path_after = tuple(psi.walk(source, target).path)
+    assert path_after
+    assert middle not in switches_on(path_after)
     psi.order(middle, "On")
     psi.step(10)
-    assert tuple(psi.walk(source, target).path) == before
+    assert tuple(psi.walk(source, target).path) == path_before
 
 
 def test_without_the_only_cable_there_are_two_networks(network: Network) -> None:
@@ -105,7 +105,7 @@ def test_a_nic_in_a_port_for_switches_has_no_link_and_the_switches_have_none_eit
     assert network.walk(THREE, TWO).drop_reason == f"{RIGHT} has no path to {LEFT}"
 
 
-def test_a_cable_in_a_port_that_nobody_configured(network: Network) -> None:
+def test_a_cable_in_an_unconfigured_port(network: Network) -> None:
     spare = f"{LEFT}j5p1"
     network.fault("wrong-cabling", network.port(ONE), facts={"with": spare})
     assert network.walk(ONE, TWO).drop_reason == f"{spare} is offline"
@@ -115,18 +115,19 @@ def test_a_cable_in_a_port_that_nobody_configured(network: Network) -> None:
 
 def test_cables_between_switches_swapped_still_are_links(psi: Network) -> None:
     source, target = far_pair(psi)
-    before = psi.walk(source, target)
-    one = before.path[1]
-    other = next(
+    walk_before = psi.walk(source, target)
+    one = walk_before.path[1]
+    other_link = next(
         port.xname
         for port in psi.fabric.plan.ports.values()
         if not port.edge and port.switch.xname != one.partition("j")[0]
     )
-    fault = psi.fault("wrong-cabling", one, facts={"with": other})
-    after = psi.walk(source, target)
-    assert after.reached
+    fault = psi.fault("wrong-cabling", one, facts={"with": other_link})
+    walk_after = psi.walk(source, target)
+    assert walk_after.reached
     assert all(
-        psi.machine.cable_end(out) == into for out, into in zip(after.path[1:-1:2], after.path[2:-1:2], strict=True)
+        psi.machine.cable_end(out) == into
+        for out, into in zip(walk_after.path[1:-1:2], walk_after.path[2:-1:2], strict=True)
     )
     psi.faults.clear(fault.id)
-    assert psi.walk(source, target) == before
+    assert psi.walk(source, target) == walk_before

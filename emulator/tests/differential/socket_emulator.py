@@ -1,4 +1,4 @@
-"""The emulator over sockets, for what only a listener can get wrong: paths, methods, headers, empty bodies."""
+"""The emulator over sockets, for faults of the listener: paths, methods, headers, empty bodies."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from csm_emulator.transport.asgi import App
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.listeners import Listener, Servers, bind
 from differential.answers import Answer
+from differential.backends import SERVICES, Emulator
 from differential.sequence import Sequence, Step
-from differential.sides import SERVICES, Emulator
 from differential.wire import Wire
 
 BODY = 16 << 20
 
 
-class Listening:
+class SocketEmulator:
     """A machine in this process behind real listeners, one for each service."""
 
-    def __init__(self, behind: Emulator) -> None:
-        self._behind = behind
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
         self._loop = asyncio.new_event_loop()
         listeners = {
             service: Listener(bind("127.0.0.1", 0), App(admit_all(BODY, partial(self._answer, service))))
@@ -39,10 +39,10 @@ class Listening:
         return self._addresses[service]
 
     async def _answer(self, service: str, call: Call) -> Reply:
-        if self._behind.site is None:
+        if self._emulator.site is None:
             raise RuntimeError("forget() comes first")
-        self._behind.site.step(0.001)
-        return self._behind.site.ask(service, call)
+        self._emulator.site.step(0.001)
+        return self._emulator.site.ask(service, call)
 
     def close(self) -> None:
         self._wire.close()
@@ -51,21 +51,21 @@ class Listening:
         self._thread.join(10)
         self._loop.close()
 
-    async def _forget(self, sequence: Sequence) -> bool:
-        return self._behind.forget(sequence)
+    async def _reset(self, sequence: Sequence) -> bool:
+        return self._emulator.reset(sequence)
 
-    def forget(self, sequence: Sequence) -> bool:
-        # SQLite wants to be opened and closed by the same thread.
-        return asyncio.run_coroutine_threadsafe(self._forget(sequence), self._loop).result(10)
+    def reset(self, sequence: Sequence) -> bool:
+        # SQLite requires the same thread for opening and closing.
+        return asyncio.run_coroutine_threadsafe(self._reset(sequence), self._loop).result(10)
 
-    def settle(self) -> None:
-        """Every machine is a new one."""
+    def mark_prepared(self) -> None:
+        """Every sequence has a new machine."""
 
     def send(self, step: Step) -> Answer:
         return self._wire.ask(step.service, step.method, step.path, step.payload(), step.headers)
 
     async def _pause(self, seconds: float) -> None:
-        self._behind.pause(seconds)
+        self._emulator.pause(seconds)
 
     def pause(self, seconds: float) -> None:
         asyncio.run_coroutine_threadsafe(self._pause(seconds), self._loop).result(10)
