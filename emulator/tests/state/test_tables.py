@@ -116,7 +116,7 @@ def test_only_differences_are_written() -> None:
     assert tables.take_changes() == []
 
 
-def test_a_shelf_has_one_owner() -> None:
+def test_a_table_has_one_owner() -> None:
     tables = RecordTables()
     tables.open("s")
     with pytest.raises(ValueError, match="owner"):
