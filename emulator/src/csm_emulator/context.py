@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from csm_emulator.cluster.cluster import Cluster
-from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.machine import Machine
+from csm_emulator.machine.parts import Topology
 from csm_emulator.nodes.consoles import Consoles
 from csm_emulator.nodes.terminals import Terminals
 from csm_emulator.records import Json
+from csm_emulator.seed_data.secrets import node_password
 from csm_emulator.state.blobs import Blobs
-from csm_emulator.state.clock import Clock
-from csm_emulator.state.event_log import EventLog
-from csm_emulator.state.random import SeededRandom
-from csm_emulator.state.scheduler import Scheduler
-from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.external_servers import ExternalServers
 from csm_emulator.transport.mesh import Mesh
@@ -37,25 +34,27 @@ class PublicAddresses:
     """Private key of the cluster's administrator, PEM, as are the two certificates above."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    machine: Machine
-    clock: Clock
-    scheduler: Scheduler
-    tables: RecordTables
-    random: SeededRandom
-    faults: Faults
-    log: EventLog
+@dataclass(slots=True, kw_only=True)
+class Context(MachineContext):
+    """The machine and its nodes are constructed with this object, so there is one context for them and the services."""
+
+    topology: InitVar[Topology]
     mesh: Mesh
     post: Post
     external_servers: ExternalServers
     cluster: Cluster
-    consoles: Consoles
-    terminals: Terminals
     blobs: Blobs
     change_signal: ChangeSignal
     public_addresses: PublicAddresses
+    machine: Machine = field(init=False)
+    consoles: Consoles = field(init=False)
+    terminals: Terminals = field(init=False)
     before_save: list[Callable[[], None]] = field(default_factory=list)
     """Called before the state is written, by services that work on files and have to copy them into the state."""
     on_close: list[Callable[[], None]] = field(default_factory=list)
     """Called when another state is loaded and when the emulator stops."""
+
+    def __post_init__(self, topology: Topology) -> None:
+        self.machine = Machine(topology, self)
+        self.consoles = Consoles(self.machine, self.clock, self.tables)
+        self.terminals = Terminals(self.machine, self, self.consoles, node_password(self.random))

@@ -1,4 +1,4 @@
-"""Constructs a machine with its services; the only module of the emulator that wires objects together."""
+"""Constructs a machine with its services: with ``context.py``, where the objects of the emulator are wired together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pkgutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from csm_emulator import services
 from csm_emulator.cluster.cluster import APP, Cluster
@@ -15,22 +16,17 @@ from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.cluster.service_workloads import TFTP, WORKLOADS
 from csm_emulator.context import Context, PublicAddresses
 from csm_emulator.errors import Unavailable
-from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, Faults, names_in
-from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Topology
 from csm_emulator.node_agents import NodeAgents
-from csm_emulator.nodes.consoles import Consoles
-from csm_emulator.nodes.terminals import Terminals
 from csm_emulator.records import Json
-from csm_emulator.seed_data.secrets import node_password
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.event_log import EventLog
 from csm_emulator.state.file import StateFile
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.scheduler import Scheduler
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.external_servers import ExternalServers, NoExternalServers
@@ -58,6 +54,12 @@ class StartOptions:
     """Where virtual time begins, in seconds since 1970; None is now."""
 
 
+class SavedClock(TypedDict):
+    moment: float | None
+    """None before the first save: virtual time begins now."""
+    speed: float
+
+
 class Site:
     """A machine with its services, without a network; listeners and tests call it."""
 
@@ -71,34 +73,30 @@ class Site:
     ) -> None:
         self.state_file = state_file
         self.tables = RecordTables(state_file.rows())
-        self._clock_table = self.tables.open("clock")
+        self._clock_table: RecordTable[SavedClock] = self.tables.open("clock")
         self.clock = self._open_clock(start)
         self.random = SeededRandom(start.seed)
         self.log = EventLog(self.clock, state_file)
         self.scheduler = Scheduler(self.tables, self.clock)
         self.faults = Faults(self.tables, self.random, self.log)
-        machine_context = MachineContext(self.clock, self.scheduler, self.tables, self.random, self.faults, self.log)
-        self.machine = Machine(start.topology, machine_context)
         self.mesh = Mesh(self.ask)
-        consoles = Consoles(self.machine, self.clock, self.tables)
         self.context = Context(
-            self.machine,
-            self.clock,
-            self.scheduler,
-            self.tables,
-            self.random,
-            self.faults,
-            self.log,
-            self.mesh,
-            post or _drop,
-            external_servers or NoExternalServers(),
-            Cluster(self.tables, self.clock, self.random),
-            consoles,
-            Terminals(self.machine, machine_context, consoles, node_password(self.random)),
-            Blobs(state_file),
-            ChangeSignal(),
-            public_addresses or PublicAddresses(),
+            clock=self.clock,
+            scheduler=self.scheduler,
+            tables=self.tables,
+            random=self.random,
+            faults=self.faults,
+            log=self.log,
+            topology=start.topology,
+            mesh=self.mesh,
+            post=post or _drop,
+            external_servers=external_servers or NoExternalServers(),
+            cluster=Cluster(self.tables, self.clock, self.random),
+            blobs=Blobs(state_file),
+            change_signal=ChangeSignal(),
+            public_addresses=public_addresses or PublicAddresses(),
         )
+        self.machine = self.context.machine
         self.services: dict[str, EmulatedService] = {service.name: service for service in create_services(self.context)}
         self._routers = {name: Router(service.routes) for name, service in self.services.items()}
         self._fault_injection = FaultInjection(self.faults, self.services)
@@ -111,7 +109,7 @@ class Site:
         self.context.cluster.watch(self._on_pod_event)
 
     def _open_clock(self, start: StartOptions) -> Clock:
-        saved = self._clock_table.get("now", {"moment": start.moment, "speed": REAL_TIME})
+        saved = self._clock_table.get("now", SavedClock(moment=start.moment, speed=REAL_TIME))
         begin = time.time() if saved["moment"] is None else saved["moment"]
         return Clock(begin, saved["speed"] if start.speed is None else start.speed, time.monotonic)
 

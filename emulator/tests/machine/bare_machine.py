@@ -14,7 +14,7 @@ from csm_emulator.state.event_log import EventLog
 from csm_emulator.state.file import StateFile
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.scheduler import Scheduler
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 MOMENT = 1_800_000_000.0
 SCRIPT = "#!ipxe\nkernel --name kernel http://rgw/kernel root=live console=ttyS0\ninitrd http://rgw/initrd\nboot\n"
@@ -26,7 +26,7 @@ class BareMachine:
         self.path = path
         self.kept = StateFile(path)
         self.tables = RecordTables(self.kept.rows())
-        self._now = self.tables.open("clock")
+        self._now: RecordTable[float] = self.tables.open("clock")
         self.clock = Clock(self._now.get("now", MOMENT), 0.0, lambda: 0.0)
         self.log = EventLog(self.clock, self.kept)
         self.scheduler = Scheduler(self.tables, self.clock)
@@ -67,7 +67,7 @@ class BareMachine:
 
     def scheduled_actions(self) -> list[list[Any]]:
         """Moment, kind and arguments of every scheduled action."""
-        return list(self.table("agenda").values())
+        return list(self.table("scheduler").values())
 
     def keep(self) -> None:
         self._now["now"] = self.clock.unheld_now()

@@ -17,6 +17,7 @@ from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine_choice import MachineRequest
 from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.file import StateFile
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call
 
 READY = Call("GET", "/hsm/v2/service/ready")
@@ -73,7 +74,8 @@ def test_a_full_disk_is_logged_and_the_state_is_written_later(
 
     async def scenario(running: SiteRunner) -> None:
         connection = running.site.state_file._connection
-        running.site.tables.open("test")["key"] = "x" * 10_000_000
+        table: RecordTable[str] = running.site.tables.open("test")
+        table["key"] = "x" * 10_000_000
         connection.execute("PRAGMA max_page_count = 100")
         async with ticking(running) as loops:
             await asyncio.sleep(0.2)
@@ -135,13 +137,13 @@ def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil",
     [
-        "UPDATE about SET value = '{}' WHERE name = 'topology'",
-        "UPDATE about SET value = '{\"name\": \"atlantis\"}' WHERE name = 'topology'",
-        "UPDATE about SET value = 'no JSON' WHERE name = 'seed'",
-        "INSERT INTO kept VALUES (NULL, 'clock', 'now', '[]') ON CONFLICT DO UPDATE SET value = excluded.value",
-        "INSERT INTO kept VALUES (NULL, 'agenda', 'x', '[]')",
-        "INSERT INTO kept VALUES (NULL, 'faults', 'f1', '{\"colour\": 1}')",
-        "INSERT INTO kept VALUES (NULL, 'smd.components', 'x0', 'no JSON')",
+        "UPDATE metadata SET value = '{}' WHERE name = 'topology'",
+        "UPDATE metadata SET value = '{\"name\": \"atlantis\"}' WHERE name = 'topology'",
+        "UPDATE metadata SET value = 'no JSON' WHERE name = 'seed'",
+        "INSERT INTO records VALUES (NULL, 'clock', 'now', '[]') ON CONFLICT DO UPDATE SET value = excluded.value",
+        "INSERT INTO records VALUES (NULL, 'scheduler', 'x', '[]')",
+        "INSERT INTO records VALUES (NULL, 'faults', 'f1', '{\"colour\": 1}')",
+        "INSERT INTO records VALUES (NULL, 'smd.components', 'x0', 'no JSON')",
         "DROP TABLE log",
     ],
 )
@@ -167,11 +169,11 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
 def test_an_action_without_a_handler_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Such an action may come from another version of the emulator."""
     state_file = StateFile(tmp_path / "state")
-    state_file.write([("agenda", "1", json.dumps([0.0, "of.yore", []]))], [])
+    state_file.write([("scheduler", "1", json.dumps([0.0, "of.yore", []]))], [])
     state_file.close()
     with running_site(tmp_path / "state") as running:
         asyncio.run(running.step(10))
-        assert all(value[1] != "of.yore" for value in running.site.tables._tables["agenda"].values())
+        assert all(value[1] != "of.yore" for value in running.site.tables._tables["scheduler"].values())
     assert "of.yore" in caplog.text
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from csm_emulator.records import Json
 from csm_emulator.state.file import StateFile
 from csm_emulator.state.tables import RecordTable, RecordTables
 
@@ -23,14 +24,14 @@ VALUES = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.integers(
 class TableLikeADict(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(prefix="canton-shelf-")
+        self.folder = tempfile.TemporaryDirectory(prefix="canton-table-")
         self.model: dict[str, Any] = dict(SEED)
         self.open()
 
     def open(self) -> None:
         self.file = StateFile(Path(self.folder.name) / "state")
         self.tables = RecordTables(self.file.rows())
-        self.table: RecordTable = self.tables.open("shelf", SEED)
+        self.table: RecordTable[Json] = self.tables.open("letters", SEED)
 
     @rule(key=KEYS, value=VALUES)
     def put(self, key: str, value: Any) -> None:
@@ -80,7 +81,7 @@ TestTableLikeADict.settings = settings(max_examples=60, stateful_step_count=30, 
 
 
 def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
-    table = RecordTable("s", {}, {})
+    table: RecordTable[Json] = RecordTable("s", {}, {})
     stored_rows: dict[str, str] = {}
 
     def keep() -> None:
@@ -98,7 +99,7 @@ def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
 
 def test_and_also_when_the_write_failed_at_first() -> None:
     tables = RecordTables([("s", "one", "1"), ("s", "two", "2")])
-    table = tables.open("s")
+    table: RecordTable[Json] = tables.open("s")
     del table["one"]
     table["one"] = 3
     tables.put_back(tables.take_changes())
@@ -115,7 +116,7 @@ def test_only_differences_are_written() -> None:
     assert tables.take_changes() == []
 
 
-def test_a_shelf_has_one_owner() -> None:
+def test_a_table_has_one_owner() -> None:
     tables = RecordTables()
     tables.open("s")
     with pytest.raises(ValueError, match="owner"):

@@ -18,9 +18,10 @@ from csm_emulator.cluster.pods import (
     from_data,
 )
 from csm_emulator.errors import NotFound
+from csm_emulator.records import Record
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 Watcher = Callable[[PodEvent], None]
 APP = "app.kubernetes.io/name"
@@ -34,10 +35,10 @@ class Cluster:
     def __init__(self, tables: RecordTables, clock: Clock, random: SeededRandom) -> None:
         self._clock = clock
         self._random = random
-        self._table = tables.open("cluster.pods")
-        self._files = tables.open("cluster.files")
-        self._jobs_without_pods = tables.open("cluster.bereft-jobs")
-        self._numbers = tables.open("cluster.numbers")
+        self._table: RecordTable[Record] = tables.open("cluster.pods")
+        self._files: RecordTable[dict[str, str]] = tables.open("cluster.files")
+        self._jobs_without_pods: RecordTable[Record] = tables.open("cluster.bereft-jobs")
+        self._numbers: RecordTable[int] = tables.open("cluster.numbers")
         self._pods = {key: from_data(value) for key, value in self._table.items()}
         self._running: dict[tuple[str, str], set[str]] = {}
         for pod in self._pods.values():

@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 Line = tuple[float, str]
 
@@ -20,7 +21,7 @@ class Logs:
 
     def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
-        self._table = tables.open("cluster.logs")
+        self._table: RecordTable[Record] = tables.open("cluster.logs")
         self._pieces: dict[str, list[int]] = {}
         """Numbers of the pieces by log."""
         self._sizes: dict[str, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from csm_emulator.machine import timings
 from csm_emulator.machine.context import MachineContext
@@ -32,6 +32,15 @@ BootScript = Callable[[str], str | None]
 """Returns the iPXE script for a node, or None when BSS does not answer."""
 
 
+class BootRecord(TypedDict):
+    stage: str
+    boots: int
+    """How often the node was booted."""
+    kernel: str
+    """The URL of the kernel that was booted last; empty before the first boot."""
+    parameters: str
+
+
 class Boot:
     """Stage, number of boots, kernel and kernel parameters of each node."""
 
@@ -41,21 +50,21 @@ class Boot:
         self.boot_script: BootScript = lambda _: None
         self.tftp_answers: Callable[[], bool] = lambda: True
         """Whether TFTP sends iPXE to the firmware of nodes."""
-        up = {"stage": UP, "boots": 1, "kernel": "", "parameters": ""}
-        down = {"stage": OFF, "boots": 0, "kernel": "", "parameters": ""}
+        up = BootRecord(stage=UP, boots=1, kernel="", parameters="")
+        down = BootRecord(stage=OFF, boots=0, kernel="", parameters="")
         running = machine.topology.running
         self._table = context.tables.open(
             "machine.boot", {part.xname: up if part.xname in running else down for part in machine.parts("Node")}
         )
-        context.scheduler.register("boot.goes-on", self._goes_on)
+        context.scheduler.register("boot.end-stage", self._end_stage)
 
-    def record(self, node: str) -> dict[str, Any]:
-        return dict(self._table[node])
+    def record(self, node: str) -> BootRecord:
+        return self._table[node].copy()
 
     def stage(self, node: str) -> str:
-        return str(self._table[node]["stage"])
+        return self._table[node]["stage"]
 
-    def beating(self, node: str) -> bool:
+    def sends_heartbeats(self, node: str) -> bool:
         """Whether the node sends heartbeats."""
         return node in self._table and self.stage(node) == UP
 
@@ -75,7 +84,7 @@ class Boot:
             self._enter(xname, OFF, "power")
 
     def begin(self, node: str, cause: str) -> None:
-        """Boots from the start, whatever the node was doing."""
+        """Starts a boot; a boot or shutdown in progress is abandoned."""
         self._table[node] = {**self._table[node], "boots": self._table[node]["boots"] + 1}
         self._enter(node, POST, cause)
 
@@ -96,15 +105,15 @@ class Boot:
             self._wait(node, stage, self._context.chance(_SPANS[stage], stage, node, self._table[node]["boots"]))
 
     def _wait(self, node: str, stage: str, seconds: float, *, has_ipxe: bool = True) -> None:
-        self._context.scheduler.after(seconds, "boot.goes-on", node, stage, self._table[node]["boots"], has_ipxe)
+        self._context.scheduler.after(seconds, "boot.end-stage", node, stage, self._table[node]["boots"], has_ipxe)
 
-    def _goes_on(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
-        """Ends a stage, unless the node was switched off or rebooted meanwhile."""
+    def _end_stage(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
+        """Begins the next stage, unless the node was switched off or rebooted since this stage began."""
         record = self._table[node]
         if record["stage"] != stage or record["boots"] != boots:
             return
         faults = self._context.faults
-        if faults.strikes("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
+        if faults.trigger("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
             self._enter(node, HUNG, f"fault boot-hangs at {stage}")
         elif not has_ipxe:
             self._context.notify("stage", node, PXE)

@@ -1,4 +1,4 @@
-"""What the parts of the machine share: clock, scheduler, tables, faults, log, and events."""
+"""What the parts of the machine and the services share: clock, scheduler, tables, faults, log, and events."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ class Event:
 Watcher = Callable[[Event], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MachineContext:
+    """What a part of the machine is constructed with; in an emulator it is the ``Context`` of the services."""
+
     clock: Clock
     scheduler: Scheduler
     tables: RecordTables
     random: SeededRandom
     faults: Faults
     log: EventLog
-    watchers: list[Watcher] = field(default_factory=list)
+    watchers: list[Watcher] = field(init=False, default_factory=list)
 
     def notify(self, kind: str, xname: str, value: str) -> None:
         event = Event(kind, xname, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from csm_emulator.records import Record
 from csm_emulator.state.tables import RecordTable
 
 
@@ -13,7 +14,7 @@ class Lookup:
     The seed, which never changes, is indexed once; records written since are always candidates.
     """
 
-    def __init__(self, table: RecordTable, pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    def __init__(self, table: RecordTable[Record], pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
         """``pairs`` yields a value and the key of its record, for each record of the seed."""
         self._table = table
         self._pairs = pairs
@@ -25,6 +26,8 @@ class Lookup:
             self._keys = {}
             for value, key in self._pairs():
                 self._keys.setdefault(value, []).append(key)
-        of_seed = [key for value in dict.fromkeys(values) for key in self._keys.get(value, ())]
-        untouched = (key for key in dict.fromkeys(of_seed) if self._table.is_of_seed(key) and key in self._table)
-        return [*untouched, *self._table.touched()]
+        seed_keys = [key for value in dict.fromkeys(values) for key in self._keys.get(value, ())]
+        unchanged_keys = (
+            key for key in dict.fromkeys(seed_keys) if self._table.is_unchanged(key) and key in self._table
+        )
+        return [*unchanged_keys, *self._table.assigned_keys()]

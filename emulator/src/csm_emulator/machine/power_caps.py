@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.parts import NodeModel, Part
 from csm_emulator.machine.power import ControllerUnreachable
+from csm_emulator.state.tables import RecordTable
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -35,7 +36,7 @@ class PowerCaps:
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
         self._context = context
-        self._table = context.tables.open("machine.caps")
+        self._table: RecordTable[dict[str, int]] = context.tables.open("machine.caps")
 
     def read(self, node: str, control: str = NODE_LIMIT) -> int:
         """The cap in watts; 0 is no cap."""

@@ -15,7 +15,7 @@ from csm_emulator.machine.machine import Machine
 from csm_emulator.nodes.boot_output import NO_IPXE, Timed, stage_output
 from csm_emulator.nodes.description import describe
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 MOST_PIECES = 48
 """Pieces of each console; older ones are dropped, as in a rotated log."""
@@ -38,7 +38,7 @@ class Consoles:
     def __init__(self, machine: Machine, clock: Clock, tables: RecordTables) -> None:
         self._machine = machine
         self._clock = clock
-        self._table = tables.open("nodes.consoles")
+        self._table: RecordTable[Piece] = tables.open("nodes.consoles")
         """One record per piece, so that a key press does not rewrite older output."""
         self._numbers: dict[str, range] = {}
         """The numbers of each node's pieces."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 from csm_emulator.machine.boot import UP
 from csm_emulator.machine.context import Event, MachineContext
@@ -25,9 +25,11 @@ from csm_emulator.nodes.packet_routes import send
 from csm_emulator.nodes.ping_run import Ping, reply_line, statistics_lines
 from csm_emulator.nodes.shell import NAME, Command, LineResult, Step, Terminal, read_line, run
 from csm_emulator.nodes.uptimes import Uptimes
+from csm_emulator.records import Record
 from csm_emulator.shell.expansion import Variables
 from csm_emulator.shell.process import MISUSED
 from csm_emulator.shell.syntax import SyntaxProblem
+from csm_emulator.state.tables import RecordTable
 
 LONGEST_LINE = 4096
 """Characters, as in a terminal's canonical mode."""
@@ -35,7 +37,33 @@ MOST_PINGS, UNWATCHED = 100_000, 100
 """The most echo requests of one ping: about a day's, and those without a viewer."""
 _LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
 _HOME = "/root"
-_NEW_TERMINAL: dict[str, Any] = {
+
+
+class SavedShell(TypedDict):
+    """The shell's state from line to line."""
+
+    variables: dict[str, str]
+    folder: str
+    arguments: list[str]
+    options: list[str]
+
+
+class TerminalState(SavedShell):
+    mode: str
+    user: str
+    line: str
+    """The line that is being typed."""
+    code: int
+    """Exit code of the last command."""
+    ping: Record | None
+    """The fields of a running ping that differ from their default values."""
+    rest: list[Step]
+    """Steps of the line that follow the ping."""
+    number: int
+    """Number of the last ping."""
+
+
+_NEW_TERMINAL: TerminalState = {
     "mode": _LOGIN,
     "user": "",
     "line": "",
@@ -86,7 +114,7 @@ class Terminals:
         self._consoles = consoles
         self._password = password
         self._uptimes = Uptimes(machine, context)
-        self._table = context.tables.open("nodes.terminals")
+        self._table: RecordTable[TerminalState] = context.tables.open("nodes.terminals")
         self._viewer_counts: Counter[str] = Counter()
         """Viewers of each console, who could interrupt a command."""
         context.scheduler.register("terminal.pings", self._next_ping)
@@ -113,7 +141,7 @@ class Terminals:
                 return
             self._take(node, self._table.get(node, _NEW_TERMINAL), keys)
 
-    def _take(self, node: str, state: dict[str, Any], key: str) -> None:
+    def _take(self, node: str, state: TerminalState, key: str) -> None:
         """Handles one control key, or several keys that are appended to the line."""
         if key == _INTERRUPT:
             self._interrupt(node, state)
@@ -131,7 +159,7 @@ class Terminals:
         else:
             self._append_to_line(node, state, key)
 
-    def _append_to_line(self, node: str, state: dict[str, Any], keys: str) -> None:
+    def _append_to_line(self, node: str, state: TerminalState, keys: str) -> None:
         room = LONGEST_LINE - len(state["line"])
         text = "".join(key for key in keys[:room] if key.isprintable())
         if text:
@@ -139,14 +167,14 @@ class Terminals:
             if state["mode"] != _PASSWORD:
                 self._echo(node, text)
 
-    def _erase(self, node: str, state: dict[str, Any], count: int) -> None:
+    def _erase(self, node: str, state: TerminalState, count: int) -> None:
         erased = min(count, len(state["line"]))
         if erased:
             self._table[node] = {**state, "line": state["line"][:-erased]}
             if state["mode"] != _PASSWORD:
                 self._echo(node, "\b \b" * erased)
 
-    def _interrupt(self, node: str, state: dict[str, Any]) -> None:
+    def _interrupt(self, node: str, state: TerminalState) -> None:
         """Ctrl-C; an interrupted ping prints its statistics, and the line continues with its exit code."""
         if state["mode"] == _BUSY and state["ping"]:
             self._echo(node, "^C")
@@ -155,7 +183,7 @@ class Terminals:
             self._echo(node, "^C\r\n")
             self._show_prompt(node, {**state, "mode": _SHELL, "line": "", "code": 130, "rest": []})
 
-    def _line(self, node: str, state: dict[str, Any], line: str) -> None:
+    def _line(self, node: str, state: TerminalState, line: str) -> None:
         if state["mode"] == _LOGIN:
             name = line.strip()
             self._show_prompt(node, {**state, "mode": _PASSWORD, "user": name} if name else state)
@@ -164,19 +192,19 @@ class Terminals:
         else:
             self._run(node, state, line)
 
-    def _log_in(self, node: str, state: dict[str, Any], password: str) -> None:
+    def _log_in(self, node: str, state: TerminalState, password: str) -> None:
         if state["user"] == "root" and password == self._password:
             self._context.log.add("console-login", node, "console", user="root")
             self._show_prompt(node, {**state, "mode": _SHELL})
         else:
             self._echo(node, "\r\nLogin incorrect\r\n")
-            self._show_prompt(node, dict(_NEW_TERMINAL))
+            self._show_prompt(node, _NEW_TERMINAL.copy())
 
-    def _log_out(self, node: str, state: dict[str, Any], text: str) -> None:
+    def _log_out(self, node: str, state: TerminalState, text: str) -> None:
         self._echo(node, text + "\r\n")
         self._show_prompt(node, {**_NEW_TERMINAL, "number": state["number"]})
 
-    def _run(self, node: str, state: dict[str, Any], line: str) -> None:
+    def _run(self, node: str, state: TerminalState, line: str) -> None:
         try:
             steps = read_line(line)
         except SyntaxProblem as problem:
@@ -185,7 +213,7 @@ class Terminals:
         else:
             self._do(node, state, steps)
 
-    def _do(self, node: str, state: dict[str, Any], steps: Sequence[Step]) -> None:
+    def _do(self, node: str, state: TerminalState, steps: Sequence[Step]) -> None:
         now, booted = self._context.clock.now(), self._uptimes.booted(node)
         terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted)
         arguments, options = state.get("arguments", ()), state.get("options", ())
@@ -199,7 +227,7 @@ class Terminals:
             node, {**state, **_saved_variables(variables), "mode": _SHELL, "code": line.outcome.code, "rest": []}, line
         )
 
-    def _after(self, node: str, state: dict[str, Any], line: LineResult) -> None:
+    def _after(self, node: str, state: TerminalState, line: LineResult) -> None:
         outcome = line.outcome
         if outcome.logs_out:
             self._log_out(node, state, "")
@@ -238,21 +266,21 @@ class Terminals:
         self._echo(node, reply_line(after_packet, packet).replace("\n", "\r\n"))
         return after_packet
 
-    def _end_ping(self, node: str, state: dict[str, Any], ping: Ping) -> None:
+    def _end_ping(self, node: str, state: TerminalState, ping: Ping) -> None:
         """Ends a ping; the following steps are scheduled, so that a line of many pings does not recurse."""
         self._echo(node, statistics_lines(ping).replace("\n", "\r\n"))
-        next_state = {**state, "ping": None, "code": ping.code}
+        next_state: TerminalState = {**state, "ping": None, "code": ping.code}
         if state["rest"]:
             self._table[node] = next_state
             self._context.scheduler.after(0.0, "terminal.pings", node, state["number"])
         else:
             self._show_prompt(node, {**next_state, "mode": _SHELL})
 
-    def _show_prompt(self, node: str, state: dict[str, Any]) -> None:
+    def _show_prompt(self, node: str, state: TerminalState) -> None:
         self._table[node] = state
         self._echo(node, self._prompt(node, state))
 
-    def _prompt(self, node: str, state: dict[str, Any]) -> str:
+    def _prompt(self, node: str, state: TerminalState) -> str:
         hostname = describe(self._machine, node).hostname
         folder = "~" if state["folder"] == _HOME else state["folder"]
         return {_LOGIN: f"{hostname} login: ", _PASSWORD: "Password: "}.get(state["mode"], f"{hostname}:{folder} # ")
@@ -261,7 +289,7 @@ class Terminals:
         self._consoles.write(node, text)
 
 
-def _saved_variables(variables: Variables) -> dict[str, Any]:
+def _saved_variables(variables: Variables) -> SavedShell:
     """The shell's state for the next line, with as many variables, in order, as there is room for."""
     saved: dict[str, str] = {}
     size = sum(1 + len(argument) for argument in variables.arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from csm_emulator.machine.boot import KERNEL
 from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.machine import Machine
+from csm_emulator.state.tables import RecordTable
 
 DAY = 86_400.0
 EARLIER = (2 * DAY, 40 * DAY)
@@ -15,7 +16,7 @@ _BEGINNING = "machine"
 class Uptimes:
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._context = context
-        self._table = context.tables.open("nodes.uptimes")
+        self._table: RecordTable[float] = context.tables.open("nodes.uptimes")
         """The moment of the last boot by node, and the start of the machine."""
         if _BEGINNING not in self._table:
             self._table[_BEGINNING] = context.clock.now()

@@ -9,8 +9,9 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
+from csm_emulator.records import Json
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 Action = Callable[..., None]
 ErrorHandler = Callable[[str, list[Any]], None]
@@ -23,7 +24,7 @@ class ActionNotReady(Exception):
 class Scheduler:
     def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
-        self._table = tables.open("agenda")
+        self._table: RecordTable[list[Json]] = tables.open("scheduler")
         self._actions: dict[str, Action] = {}
         self.on_error: ErrorHandler | None = None
         """Called in the handler of an exception that an action raised; if None, the exception propagates."""

@@ -19,7 +19,7 @@ def _hash(text: str) -> str:
 
 
 class OwnedRecords:
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Record]) -> None:
         self._table = table
 
     def get(self, name: str, tenant: str | None) -> Record | None:

@@ -11,6 +11,7 @@ from csm_emulator.clients.hsm import HsmClient, HsmResponse
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
 from csm_emulator.records import Json
+from csm_emulator.state.tables import RecordTable
 
 T = TypeVar("T")
 EVICTION = 600
@@ -52,7 +53,7 @@ class Inventory:
         self._nodes: NodeIndex | None = None
         self._as_of = 0
         self._retrieved_at = 0.0
-        self._updates = context.tables.open("bss.updates")
+        self._updates: RecordTable[int] = context.tables.open("bss.updates")
 
     def clear(self) -> None:
         """A restart empties the copy."""

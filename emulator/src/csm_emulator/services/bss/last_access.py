@@ -5,6 +5,7 @@ from __future__ import annotations
 from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.bss.responses import encoded, problem
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 
 BOOTSCRIPT, USER_DATA = "bootscript", "user-data"
@@ -13,7 +14,7 @@ BOOTSCRIPT, USER_DATA = "bootscript", "user-data"
 class LastAccess:
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
-        self._table = context.tables.open("bss.history")
+        self._table: RecordTable[int] = context.tables.open("bss.history")
 
     def add(self, name: str, endpoint: str) -> None:
         self._table[f"{name}/{endpoint}"] = int(self._clock.now())

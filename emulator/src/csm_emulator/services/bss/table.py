@@ -11,6 +11,7 @@ from csm_emulator.services.bss.boot_parameters.records import BootData, Image
 from csm_emulator.services.bss.cloud_init.merge import patched_cloud_init
 from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.seed_data import Seed, image_key
+from csm_emulator.state.tables import RecordTable
 
 DEFAULT = "Default"
 _KINDS = ("kernel", "initrd")
@@ -41,7 +42,7 @@ class BootStore:
         self._inventory = inventory
         self._rows = context.tables.open("bss.params", seed.rows)
         self._images = context.tables.open("bss.images", seed.images)
-        self._tokens = context.tables.open("bss.tokens")
+        self._tokens: RecordTable[int] = context.tables.open("bss.tokens")
         self._sizes: dict[str, int] | None = None
         self._size = 0
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.capmc.components import Components, Keys
+from csm_emulator.state.tables import RecordTable
 
 POLL_INTERVAL = 2.0
 """Seconds before the first poll of a transition, and between two polls."""
@@ -39,8 +40,8 @@ class PowerOrders:
     def __init__(self, context: Context, components: Components) -> None:
         self._context = context
         self._components = components
-        self._table = context.tables.open("capmc.orders")
-        self._count = context.tables.open("capmc.count")
+        self._table: RecordTable[Record] = context.tables.open("capmc.orders")
+        self._count: RecordTable[int] = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
         context.scheduler.register(_POLL, self._poll)
 

@@ -9,7 +9,7 @@ from csm_emulator.state.tables import RecordTable
 
 
 class Table:
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Record]) -> None:
         self._table = table
 
     def get(self, name: str) -> Record | None:

@@ -95,7 +95,7 @@ class Envelope:
 class DocumentCollection:
     """Documents of one kind, by the last segment of their links."""
 
-    def __init__(self, table: RecordTable, envelope: Envelope, kind: str, path: str) -> None:
+    def __init__(self, table: RecordTable[Document], envelope: Envelope, kind: str, path: str) -> None:
         self._table = table
         self._envelope = envelope
         self._kind = kind

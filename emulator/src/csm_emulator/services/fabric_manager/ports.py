@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.plan import PlannedPort
+from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import (
     INSTALLATION_TIME,
@@ -19,6 +20,7 @@ from csm_emulator.services.fabric_manager.fields import read_fields, texts
 from csm_emulator.services.fabric_manager.policy_merge import merge
 from csm_emulator.services.fabric_manager.switch_sync import SwitchSync
 from csm_emulator.services.fabric_manager.tables import DocumentStore
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -33,7 +35,7 @@ class Ports:
     def __init__(self, context: Context, store: DocumentStore) -> None:
         self._plan = context.machine.fabric.plan
         self._store = store
-        self._changed = context.tables.open("fabric-manager.ports")
+        self._changed: RecordTable[Record] = context.tables.open("fabric-manager.ports")
         self._links = {
             True: [store.policies.link(name) for name in seeds.EDGE_POLICIES],
             False: [store.policies.link(name) for name in seeds.FABRIC_POLICIES],
@@ -49,7 +51,7 @@ class Ports:
             Route("PATCH", f"{PATH}/{{port}}", self._patch),
         )
 
-    def policy_links(self, port: PortPlace) -> list[str]:
+    def policy_links(self, port: PlannedPort) -> list[str]:
         record = self._changed.get(port.xname)
         return list(record["links"]) if record else self._links[port.edge]
 
@@ -66,7 +68,7 @@ class Ports:
                     if port.edge == edge and port.xname not in self._changed
                 )
 
-    def target_state(self, port: PortPlace) -> dict[str, Any]:
+    def target_state(self, port: PlannedPort) -> dict[str, Any]:
         """The state of the port that its policies define now."""
         policies = self._store.policies
         names = filter(None, map(policies.name_in, self.policy_links(port)))
@@ -75,13 +77,13 @@ class Ports:
     def push(self, names: Iterable[str]) -> None:
         self.switch_sync.schedule([self._plan.ports[name] for name in names])
 
-    def _find(self, call: Call) -> PortPlace:
+    def _find(self, call: Call) -> PlannedPort:
         port = self._plan.ports.get(call.args["port"])
         if port is None:
             raise not_found(f"{PATH}/{call.args['port']}")
         return port
 
-    def _document(self, port: PortPlace) -> Document:
+    def _document(self, port: PlannedPort) -> Document:
         nic = self._plan.nics.get(port.end)
         record = self._changed.get(port.xname, {"version": 0, "micros": INSTALLATION_TIME, "action": "POST"})
         document = {

@@ -8,6 +8,7 @@ from typing import Any
 from csm_emulator.context import Context
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import INSTALLATION_TIME, Document, DocumentCollection, Envelope
+from csm_emulator.state.tables import RecordTable
 
 TASKS = "/fabric/vni/block-enforcement-tasks"
 
@@ -22,7 +23,7 @@ class DocumentStore:
         self.blocks = self._open("blocks", "VniBlockState", "/fabric/vni/blocks")
         self.tasks = self._open("tasks", "VniBlockEnforceTaskServiceState", TASKS)
         self.jobs = self._open("jobs", "CollectivesJobState", "/fabric/collectives/jobs")
-        self._counters = context.tables.open("fabric-manager.counters")
+        self._counters: RecordTable[int] = context.tables.open("fabric-manager.counters")
 
     def _open(
         self, name: str, kind: str, path: str, seed: Mapping[str, Mapping[str, Any]] | None = None

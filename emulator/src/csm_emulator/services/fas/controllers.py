@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from csm_emulator.clients.hsm import HsmClient, HsmResponse
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
+from csm_emulator.state.tables import RecordTable
 
 DEFAULT_TYPES = ("ChassisBMC", "RouterBMC", "NodeBMC")
 NO_XNAMES = "No Valid XNames Found in HSM State Components"
@@ -30,7 +31,7 @@ class Controllers:
     def __init__(self, context: Context, hsm: HsmClient) -> None:
         self._clock = context.clock
         self._hsm = hsm
-        self._keys = context.tables.open("fas.reservations")
+        self._keys: RecordTable[Record] = context.tables.open("fas.reservations")
 
     def hsm_is_alive(self) -> bool:
         return self._hsm.liveness().status < 500

@@ -7,7 +7,9 @@ from contextlib import suppress
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
+from csm_emulator.records import Record
 from csm_emulator.services.fas.devices import Devices, FirmwareItem
+from csm_emulator.state.tables import RecordTable
 
 FLASH_TIME = (90.0, 180.0)
 """Seconds that a device takes to flash an image; HPE's documents speak of minutes."""
@@ -20,15 +22,15 @@ class Firmware:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.devices = Devices(context.machine)
-        self._versions = context.tables.open("fas.firmware")
-        self._flashing = context.tables.open("fas.flashing")
-        self._staged = context.tables.open("fas.staged")
+        self._versions: RecordTable[str] = context.tables.open("fas.firmware")
+        self._flashing: RecordTable[int] = context.tables.open("fas.flashing")
+        self._staged: RecordTable[Record] = context.tables.open("fas.staged")
         context.scheduler.register("fas.flashed", self._flashed)
         context.machine.watch(self._apply_staged)
 
     def reachable(self, bmc: str) -> bool:
         """Whether a request to the controller is answered. The call counts as a request for faults."""
-        is_cut_off = self._context.faults.strikes("bmc-unreachable", bmc)
+        is_cut_off = self._context.faults.trigger("bmc-unreachable", bmc)
         return not is_cut_off and self._context.machine.power.reachable(bmc)
 
     def item(self, bmc: str, target: str) -> FirmwareItem | None:

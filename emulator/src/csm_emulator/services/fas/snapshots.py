@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.actions.api import accepted, check_components
 from csm_emulator.services.fas.actions.planner import PLANNING_TIME, ActionPlanner, DiscoveredFirmware, FirmwareSurvey
@@ -17,6 +17,7 @@ from csm_emulator.services.fas.firmware import Firmware
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL, RequestFailed, answer, go_time, with_problems, without_empty
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -35,7 +36,7 @@ class Snapshots:
         self._survey = survey
         self._firmware = firmware
         self._planner = planner
-        self._table = context.tables.open("fas.snapshots")
+        self._table: RecordTable[Record] = context.tables.open("fas.snapshots")
         context.scheduler.register("fas.snapshot", self._take)
         context.scheduler.register("fas.expire", self._expire)
 

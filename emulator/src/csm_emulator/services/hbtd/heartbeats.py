@@ -7,7 +7,7 @@ The periodic check reads only components that are late or whose heartbeats a cli
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
@@ -15,6 +15,7 @@ from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.machine.context import Event
 from csm_emulator.services.hbtd.parameters import Params
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 
 BEAT = 3.0
 """Seconds between two beats of a node (HBTD's API document)."""
@@ -26,7 +27,21 @@ NOTIFICATIONS: Mapping[str, tuple[str, str, str]] = {
     DEAD: ("Standby", "Alert", "Heartbeat stopped -- declared dead"),
 }
 WARNED, WARNED_BY_GAP = "WN", "WG"
-_BEATING_NODE: dict[str, Any] = {"since": 0.0, "warned": ""}
+
+
+class Heartbeat(TypedDict):
+    """The heartbeat of a component: either it beats by itself (``since``), or clients send its beats."""
+
+    since: NotRequired[float]
+    received: NotRequired[int]
+    """When the last beat came, in seconds since 1970."""
+    timestamp: NotRequired[str]
+    status: NotRequired[str]
+    warned: str
+    """``WARNED``, ``WARNED_BY_GAP``, or empty."""
+
+
+_BEATING_NODE: Heartbeat = {"since": 0.0, "warned": ""}
 
 
 class Heartbeats:
@@ -36,8 +51,8 @@ class Heartbeats:
         self._params = params
         running = context.machine.topology.running
         self._records = context.tables.open("hbtd.beats", dict.fromkeys(sorted(running), _BEATING_NODE))
-        self._pending = context.tables.open("hbtd.pending")
-        self._timer = context.tables.open("hbtd.timer")
+        self._pending: RecordTable[str] = context.tables.open("hbtd.pending")
+        self._timer: RecordTable[float] = context.tables.open("hbtd.timer")
         self._watched = {name for name, record in self._records.items() if _needs_check(name, record)}
         self._after_gap = False
         context.scheduler.register("hbtd.check", self._check)
@@ -53,8 +68,8 @@ class Heartbeats:
         previous = self._records.get(name)
         if previous is not None and previous.get("since") is not None:
             return
-        beat = {"received": int(self._context.clock.now()), "timestamp": timestamp, "status": status}
-        self._put(name, {**beat, "warned": _warning_after_beat(previous)})
+        received, warned = int(self._context.clock.now()), _warning_after_beat(previous)
+        self._put(name, {"received": received, "timestamp": timestamp, "status": status, "warned": warned})
         if previous is None:
             self._queue_notification(name, STARTED)
 
@@ -64,7 +79,7 @@ class Heartbeats:
         self._pending.clear()
         self._after_gap = True
         for node in self._context.machine.parts("Node"):
-            if self._context.machine.boot.beating(node.xname):
+            if self._context.machine.boot.sends_heartbeats(node.xname):
                 self._start_beating(node.xname)
         self._start_timer()
 
@@ -87,22 +102,22 @@ class Heartbeats:
     def _stop_beating(self, node: str) -> None:
         record = self._records.get(node)
         if record is not None and record.get("since") is not None:
-            beat = {"received": self._last_beat(record), "timestamp": "", "status": "OK"}
-            self._put(node, {**beat, "warned": record["warned"]})
+            received, warned = self._last_beat(record), record["warned"]
+            self._put(node, {"received": received, "timestamp": "", "status": "OK", "warned": warned})
 
-    def _put(self, name: str, record: dict[str, Any]) -> None:
+    def _put(self, name: str, record: Heartbeat) -> None:
         self._records[name] = record
         if _needs_check(name, record):
             self._watched.add(name)
             self._start_timer()
 
-    def _age(self, record: Mapping[str, Any]) -> int:
+    def _age(self, record: Heartbeat) -> int:
         return int(self._context.clock.now()) - self._last_beat(record)
 
-    def _last_beat(self, record: Mapping[str, Any]) -> int:
+    def _last_beat(self, record: Heartbeat) -> int:
         since = record.get("since")
         if since is None:
-            return int(record["received"])
+            return record["received"]
         return int(since + BEAT * ((self._context.clock.now() - since) // BEAT))
 
     def _queue_notification(self, name: str, notification: str) -> None:
@@ -145,7 +160,7 @@ class Heartbeats:
         if not _needs_check(name, self._records.get(name, _BEATING_NODE)):
             self._watched.discard(name)
 
-    def _overdue(self, name: str, record: dict[str, Any]) -> None:
+    def _overdue(self, name: str, record: Heartbeat) -> None:
         if self._after_gap and record.get("since") is None:
             # No heartbeat could arrive during the restart, so it is only late.
             self._records[name] = {**record, "received": int(self._context.clock.now()), "warned": WARNED_BY_GAP}
@@ -173,12 +188,12 @@ class Heartbeats:
         return self._context.faults.present("service-restart", "hbtd") is not None
 
 
-def _needs_check(name: str, record: Mapping[str, Any]) -> bool:
+def _needs_check(name: str, record: Heartbeat) -> bool:
     """Whether the check must read it: not a node that beats by itself, and no name outside the checked range."""
     return "x0" <= name < "xz" and (record.get("since") is None or record["warned"] != "")
 
 
-def _warning_after_beat(record: Mapping[str, Any] | None) -> str:
+def _warning_after_beat(record: Heartbeat | None) -> str:
     """The warning after a beat: one because of a restart becomes a plain one, so that the check reports recovery."""
-    warned = str(record["warned"]) if record else ""
+    warned = record["warned"] if record else ""
     return WARNED if warned == WARNED_BY_GAP else warned

@@ -10,7 +10,7 @@ from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_to, struct
 from csm_emulator.dialects.hms.responses import problem
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
 from csm_emulator.state.clock import next_tick, rfc3339
@@ -37,14 +37,14 @@ _SCN = struct(
 class Fanout:
     """The real HMNFD has ``batch``, ``pruned`` and ``timers`` in memory; here they are tables, to survive a restart."""
 
-    def __init__(self, context: Context, params: Params, subscriptions: RecordTable) -> None:
+    def __init__(self, context: Context, params: Params, subscriptions: RecordTable[Record]) -> None:
         self._context = context
         self._hsm = HsmClient(context.mesh)
         self._params = params
         self._subscriptions = subscriptions
-        self._batch = context.tables.open("hmnfd.batch")
-        self._pruned = context.tables.open("hmnfd.pruned")
-        self._timers = context.tables.open("hmnfd.timers")
+        self._batch: RecordTable[Record] = context.tables.open("hmnfd.batch")
+        self._pruned: RecordTable[bool] = context.tables.open("hmnfd.pruned")
+        self._timers: RecordTable[float] = context.tables.open("hmnfd.timers")
         context.scheduler.register("hmnfd.flush", self._flush_in_time)
         context.scheduler.register("hmnfd.prune", self._prune_in_time)
 

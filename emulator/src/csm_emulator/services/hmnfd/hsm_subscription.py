@@ -9,6 +9,7 @@ from csm_emulator.context import Context
 from csm_emulator.dialects.hms.responses import marshal
 from csm_emulator.records import Json
 from csm_emulator.services.hmnfd.parameters import Params
+from csm_emulator.state.tables import RecordTable
 
 RETRY_DELAY = 1.0
 _FIELD_OF_KEY = {"HWStates": "States", "SWStatus": "SoftwareStatus", "Roles": "Roles", "SubRoles": "SubRoles"}
@@ -26,7 +27,7 @@ class HsmSubscription:
         self._context = context
         self._hsm = HsmClient(context.mesh)
         self._params = params
-        self._table = context.tables.open("hmnfd.hsm")
+        self._table: RecordTable[Json] = context.tables.open("hmnfd.hsm")
         context.scheduler.register("hmnfd.subscribe", self._subscribe)
         if context.machine.topology.parts and "begun" not in self._table:
             # A machine without hardware has empty databases, without any subscription.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.dialects.hms.responses import SNIFFED, encoded
+from csm_emulator.records import Record
 from csm_emulator.services.hmnfd.fanout import Fanout
 from csm_emulator.services.hmnfd.hsm_subscription import HsmSubscription
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscriptions import Subscriptions
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
@@ -17,7 +19,7 @@ VERSIONS = ("/hmi/v1", "/hmi/v2")
 
 def create_service(context: Context) -> EmulatedService:
     params = Params(context.tables)
-    table = context.tables.open("hmnfd.subscriptions")
+    table: RecordTable[Record] = context.tables.open("hmnfd.subscriptions")
     fanout = Fanout(context, params, table)
     hsm = HsmSubscription(context, params)
     subscriptions = Subscriptions(table, hsm.extend, fanout.remove_subscriber)

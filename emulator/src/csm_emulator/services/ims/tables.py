@@ -21,11 +21,11 @@ class Table(MutableMapping[str, Record]):
 
     def __init__(self, tables: RecordTables, name: str, seed: Mapping[str, Record] | None = None) -> None:
         self._written = tables.open(f"ims.{name}", seed)
-        self._unwritten = tables.open(f"ims.{name}.unwritten")
-        self._state = tables.open(f"ims.{name}.state")
+        self._unwritten: RecordTable[Record] = tables.open(f"ims.{name}.unwritten")
+        self._state: RecordTable[bool] = tables.open(f"ims.{name}.state")
 
     @property
-    def _current(self) -> RecordTable:
+    def _current(self) -> RecordTable[Record]:
         return self._unwritten if "loose" in self._state else self._written
 
     def __getitem__(self, key: str) -> Record:
@@ -65,7 +65,7 @@ class Tables:
     ) -> None:
         self._clock = clock
         self._random = random
-        self._numbers = tables.open("ims.numbers")
+        self._numbers: RecordTable[int] = tables.open("ims.numbers")
         self.images = Table(tables, "images", images)
         self.deleted_images = Table(tables, "deleted-images")
         self.recipes = Table(tables, "recipes", recipes)

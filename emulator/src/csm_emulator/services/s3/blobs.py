@@ -20,7 +20,7 @@ SEED = "seed:"
 
 
 class BlobStore:
-    def __init__(self, blobs: Blobs, numbers: RecordTable, seed: Callable[[str], bytes]) -> None:
+    def __init__(self, blobs: Blobs, numbers: RecordTable[int], seed: Callable[[str], bytes]) -> None:
         """``seed`` returns the bytes of a seed object by its place, ``bucket/key``."""
         self._blobs = blobs
         self._numbers = numbers

@@ -11,11 +11,12 @@ from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, GoType, struct
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.scsd.problems import OperationError, with_error_replies
 from csm_emulator.services.scsd.redfish import CHASSIS, CRAY, HPE, Redfish
 from csm_emulator.services.scsd.targets import HsmError, verify
 from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -43,8 +44,8 @@ class Certificates:
     def __init__(self, context: Context, redfish: Redfish) -> None:
         self._context = context
         self._redfish = redfish
-        self._vault = context.tables.open("scsd.certs")
-        self._installed = context.tables.open("scsd.certs.installed")
+        self._vault: RecordTable[Record] = context.tables.open("scsd.certs")
+        self._installed: RecordTable[Record] = context.tables.open("scsd.certs.installed")
 
     def routes(self) -> list[Route]:
         return [

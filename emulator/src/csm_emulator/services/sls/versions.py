@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
+
+
+class History(TypedDict):
+    begin: float
+    next: int
+    """The number of the next change."""
+    last: int
+    at: float
+    """Time of the last change."""
 
 
 class Versions:
@@ -12,7 +24,7 @@ class Versions:
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
-        self._table = context.tables.open("sls.versions")
+        self._table: RecordTable[History] = context.tables.open("sls.versions")
         if "history" not in self._table:
             # The migration makes the first change; loading the site's hardware and networks makes two more.
             number = 3 if context.machine.topology.sls.get("Hardware") else 1

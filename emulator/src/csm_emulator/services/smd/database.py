@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.components import seed_data as component_seeds
 from csm_emulator.services.smd.components.table import ComponentTable
 from csm_emulator.services.smd.groups import seed_data as group_seeds
@@ -23,9 +23,9 @@ class Hsm:
     context: Context
     components: ComponentTable
     """By xname, in the form of the API. Replace records, never change them."""
-    groups: RecordTable
-    partitions: RecordTable
-    node_maps: RecordTable
+    groups: RecordTable[Record]
+    partitions: RecordTable[Record]
+    node_maps: RecordTable[Record]
     inventory: Inventory
     """The result of discovery: endpoints, hardware, Ethernet interfaces."""
     change_listeners: list[ChangeListener] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Hsm:
 
     _members: dict[tuple[str, str], tuple[Sequence[str], frozenset[str]]] = field(default_factory=dict)
 
-    def members(self, table: RecordTable, name: str) -> frozenset[str]:
+    def members(self, table: RecordTable[Record], name: str) -> frozenset[str]:
         """The members of a group or a partition; computed once for each list that is stored there."""
         ids = table[name]["members"]["ids"]
         cached = self._members.get((table.name, name))

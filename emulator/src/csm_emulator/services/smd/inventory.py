@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from csm_emulator.context import Context
 from csm_emulator.machine.lookup import Lookup
 from csm_emulator.machine.parts import Part
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.endpoints import seed_data as endpoint_seeds
 from csm_emulator.services.smd.hardware.numbering import Numbering
-from csm_emulator.services.smd.hardware.seed_data import FruSeeds, HardwareSeeds, HistorySeeds
+from csm_emulator.services.smd.hardware.seed_data import FruSeeds, HardwareSeeds, HistoryEvent, HistorySeeds
 from csm_emulator.services.smd.interfaces import seed_data as interface_seeds
 from csm_emulator.state.tables import RecordTable
 
@@ -19,7 +19,7 @@ from csm_emulator.state.tables import RecordTable
 class InterfaceOwners:
     """The Ethernet interfaces of each component; computed once, and again after a change of an interface."""
 
-    def __init__(self, interfaces: RecordTable) -> None:
+    def __init__(self, interfaces: RecordTable[Record]) -> None:
         self._interfaces = interfaces
         self._interfaces_by_component: dict[str, list[str]] = {}
 
@@ -35,19 +35,19 @@ class InterfaceOwners:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    endpoints: RecordTable
+    endpoints: RecordTable[Record]
     """Redfish endpoints by xname, in the form of the API."""
-    component_endpoints: RecordTable
+    component_endpoints: RecordTable[Record]
     """By xname, in the form of the API."""
-    service_endpoints: RecordTable
+    service_endpoints: RecordTable[Record]
     """By ``<service> <xname of the Redfish endpoint>``, in the form of the API."""
-    hardware: RecordTable
+    hardware: RecordTable[Record]
     """By xname; ``PopulatedFRU`` is the id of the FRU, which the API replaces by the FRU itself."""
-    frus: RecordTable
+    frus: RecordTable[Record]
     """By FRU id, in the form of the API."""
-    history: RecordTable
+    history: RecordTable[list[HistoryEvent]]
     """By xname: the events at that place, in order of time."""
-    interfaces: RecordTable
+    interfaces: RecordTable[Record]
     """Ethernet interfaces by MAC without colons, in the form of the API."""
     owners: InterfaceOwners
     by_endpoint: Lookup
@@ -76,7 +76,8 @@ class Inventory:
 
 def open_inventory(context: Context) -> Inventory:
     tables, machine = context.tables, context.machine
-    discovery_time = float(tables.open("smd.begun").setdefault("moment", context.clock.now()))
+    beginning: RecordTable[float] = tables.open("smd.begun")
+    discovery_time = beginning.setdefault("moment", context.clock.now())
     numbering = Numbering(machine, context.random)
     hardware_seeds, fru_seeds = HardwareSeeds(numbering), FruSeeds(numbering)
     interfaces = tables.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, discovery_time))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, slice_of, struct
 from csm_emulator.dialects.hms.names import hms_type, normal, verified
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.postgres_text import LONGEST_XNAME
@@ -20,7 +20,7 @@ MAP = struct("sm.PowerMap", {"id": STRING, "poweredBy": STRINGS})
 
 
 class PowerMaps:
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Record]) -> None:
         self._table = table
 
     def list(self, _: Call) -> Reply:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, GoType, pointer_to, struct
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import ROLE, STATE, SUB_ROLE, spelled
 from csm_emulator.services.smd.errors import with_body
@@ -37,8 +37,8 @@ _NO_TRIGGER = "atleast one Enabled, Role, SubRole, SoftwareStatus, or State trig
 class Subscriptions:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
-        self._table: RecordTable = hsm.context.tables.open("smd.subscriptions")
-        self._last_id: RecordTable = hsm.context.tables.open("smd.subscriptions.numbers")
+        self._table: RecordTable[Record] = hsm.context.tables.open("smd.subscriptions")
+        self._last_id: RecordTable[int] = hsm.context.tables.open("smd.subscriptions.numbers")
 
     def list(self, _: Call) -> Reply:
         # An empty list is nil in Go, and null on the wire.

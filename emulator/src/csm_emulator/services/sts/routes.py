@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from csm_emulator.context import Context
 from csm_emulator.dialects import connexion
 from csm_emulator.seed_data import session_keys
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Route
 
@@ -25,7 +26,7 @@ def create_service(context: Context) -> EmulatedService:
 class Sts:
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._numbers = context.tables.open("sts.numbers")
+        self._numbers: RecordTable[int] = context.tables.open("sts.numbers")
 
     def put_token(self, _: Call) -> Reply:
         """New credentials; the body is ignored."""

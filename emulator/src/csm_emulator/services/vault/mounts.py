@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
@@ -12,8 +13,16 @@ from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 KV, TRANSIT = "kv", "transit"
+
+
+class Mount(TypedDict):
+    type: str
+    description: str
+    options: Mapping[str, str] | None
+
+
 VERSION_2 = {"version": "2"}
-_SEED = {
+_SEED: dict[str, Mount] = {
     "secret": {"type": KV, "description": "", "options": VERSION_2},
     "manta": {"type": KV, "description": "what manta needs, by site", "options": VERSION_2},
     "transit": {"type": TRANSIT, "description": "", "options": None},
@@ -41,7 +50,7 @@ class Mounts:
             Route("GET", "/v1/sys/internal/ui/mounts/{path...}", self.for_a_user),
         ]
 
-    def find(self, path: str) -> tuple[str, Json, str] | None:
+    def find(self, path: str) -> tuple[str, Mount, str] | None:
         """The name and record of the mount that a path belongs to, and the rest of the path."""
         matches = [name for name in self._table if path == name or path.startswith(f"{name}/")]
         if not matches:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
+from csm_emulator.records import Record
 from csm_emulator.services.vault.auth.logins import Logins
 from csm_emulator.services.vault.auth.policies import Policies
 from csm_emulator.services.vault.auth.token_api import TokenApi
@@ -18,6 +19,7 @@ from csm_emulator.services.vault.responses import Refusal, error_reply
 from csm_emulator.services.vault.seed_data import manta_default, secrets, sources
 from csm_emulator.services.vault.system import System
 from csm_emulator.services.vault.transit import Transit
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Handler, Route, catching
 
@@ -37,7 +39,8 @@ _DENIED = "1 error occurred:\n\t* permission denied\n\n"
 def create_service(context: Context) -> EmulatedService:
     requests, policies, tokens = RequestIds(context.random), Policies(context.tables), Tokens(context)
     mounts = Mounts(context, requests)
-    table, settings = context.tables.open("vault.secrets", secrets(context)), context.tables.open("vault.kv")
+    table = context.tables.open("vault.secrets", secrets(context))
+    settings: RecordTable[Record] = context.tables.open("vault.kv")
     secret_store = Secrets(table, settings, sources(context.public_addresses), manta_default)
     transit = Transit(context, requests)
     mounts.on_removal += [secret_store.forget_all, transit.forget_all]

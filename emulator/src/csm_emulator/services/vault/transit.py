@@ -6,10 +6,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.vault.request_ids import RequestIds
 from csm_emulator.services.vault.responses import Refusal, envelope, no_content, read, text
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 
 _RSA = {"rsa-2048": 2048, "rsa-3072": 3072, "rsa-4096": 4096}
@@ -28,7 +29,7 @@ class Transit:
     def __init__(self, context: Context, requests: RequestIds) -> None:
         self._clock = context.clock
         self._requests = requests
-        self._table = context.tables.open("vault.transit")
+        self._table: RecordTable[Record] = context.tables.open("vault.transit")
         """By ``mount/key``."""
 
     def answer(self, call: Call, method: str, mount: str, inner: str) -> Reply:

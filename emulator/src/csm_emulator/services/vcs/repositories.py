@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
@@ -13,6 +14,7 @@ from csm_emulator.seed_data import repositories as seed_repositories
 from csm_emulator.seed_data.git_objects import framed
 from csm_emulator.services.vcs.git.bundles import Bundles
 from csm_emulator.services.vcs.git.git import WRITE, Git
+from csm_emulator.state.tables import RecordTable
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 
@@ -37,12 +39,18 @@ class Repository:
         return f"{self.owner}/{self.name}"
 
 
+class StoredRefs(TypedDict):
+    refs: dict[str, str]
+    bundle: str
+    """The name of the blob with the commits; empty without refs."""
+
+
 class Repositories:
     def __init__(self, context: Context, git: Git) -> None:
         self._context = context
         self._git = git
         self._records = context.tables.open("vcs.repositories", _seed())
-        self._refs = context.tables.open("vcs.refs")
+        self._refs: RecordTable[StoredRefs] = context.tables.open("vcs.refs")
         self._numbers = context.tables.open("vcs.numbers", {"repository": len(seed_repositories.names())})
         self._bundles = Bundles(git)
         self._loaded: set[int] = set()

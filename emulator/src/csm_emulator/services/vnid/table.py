@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.vnid.problems import RequestRejected
 from csm_emulator.state.tables import RecordTable, RecordTables
 
@@ -17,12 +17,12 @@ Range = tuple[int, int]
 
 class VniTable:
     def __init__(self, tables: RecordTables) -> None:
-        self.partitions = tables.open("vnid.partitions")
+        self.partitions: RecordTable[Record] = tables.open("vnid.partitions")
         """Name → description, first, last, and ``next``, where the next search begins."""
-        self.pools = tables.open("vnid.pools")
-        self.jobs = tables.open("vnid.jobs")
+        self.pools: RecordTable[Record] = tables.open("vnid.pools")
+        self.jobs: RecordTable[Record] = tables.open("vnid.jobs")
         """Pools and jobs by ``<partition>/<name>``; no name has a slash."""
-        self._vnis = tables.open("vnid.vnis")
+        self._vnis: RecordTable[Record] = tables.open("vnid.vnis")
         self._vnis_of_partition: dict[str, dict[int, None]] = {name: {} for name in self.partitions}
         """Partition → its reserved VNIs, in the order of reservation."""
         for vni, record in self._vnis.items():
@@ -50,7 +50,7 @@ class VniTable:
         for vni in list(self._vnis_of_partition[partition]):
             self.release(vni)
 
-    def names(self, table: RecordTable, partition: str) -> list[str]:
+    def names(self, table: RecordTable[Record], partition: str) -> list[str]:
         """The names of the pools or jobs of a partition."""
         return [key.removeprefix(f"{partition}/") for key in table if key.startswith(f"{partition}/")]
 

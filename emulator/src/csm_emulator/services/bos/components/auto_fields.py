@@ -6,7 +6,7 @@ from csm_emulator.records import Record
 from csm_emulator.services.bos.components.records import NO_ATTEMPTS, ON_HOLD
 from csm_emulator.services.bos.timestamps import stamp
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 _TOKEN_ONLY = {"bss_token"}
 
@@ -14,7 +14,7 @@ _TOKEN_ONLY = {"bss_token"}
 class AutoFields:
     def __init__(self, clock: Clock, tables: RecordTables) -> None:
         self._clock = clock
-        self._tokens = tables.open("bos.tokens")
+        self._tokens: RecordTable[Record] = tables.open("bos.tokens")
 
     def remember_token(self, token: str, artefacts: Record) -> None:
         """Remember which artefacts a node runs when it reports this BSS token."""

@@ -18,6 +18,7 @@ from csm_emulator.services.bos.components.records import (
     status_of,
 )
 from csm_emulator.services.bos.timestamps import stamp
+from csm_emulator.state.tables import RecordTable
 
 DISCOVERED = "newly_discovered"
 UNKNOWN_MEMBER = "bos-unknown-member"
@@ -47,7 +48,7 @@ class ComponentStore:
     def __init__(self, context: Context, auto: AutoFields) -> None:
         self._auto = auto
         self._unknown_members = UnknownMemberFault(context.faults)
-        start = context.tables.open("bos.began")
+        start: RecordTable[float] = context.tables.open("bos.began")
         if "at" not in start:
             start["at"] = context.clock.now()
         self._table = context.tables.open("bos.components", _seed(context, float(start["at"])))
@@ -56,7 +57,7 @@ class ComponentStore:
         self._by_staged: defaultdict[str, set[str]] = defaultdict(set)
         self._running: set[str] = set()
         for name, record in self._table.items():
-            if not self._table.is_of_seed(name):
+            if not self._table.is_unchanged(name):
                 self._index(name, record)
 
     # Reading

@@ -9,6 +9,7 @@ from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.operators.schedule import SHORTEST_INTERVAL
 from csm_emulator.services.bos.sessions.table import PENDING, RUNNING
+from csm_emulator.state.tables import RecordTable
 
 
 class Discovery:
@@ -17,7 +18,7 @@ class Discovery:
 
     def __init__(self, bos: Bos) -> None:
         self._bos = bos
-        self._last_run = bos.context.tables.open("bos.discovery")
+        self._last_run: RecordTable[float] = bos.context.tables.open("bos.discovery")
         if "at" not in self._last_run:
             self._last_run["at"] = bos.now
 

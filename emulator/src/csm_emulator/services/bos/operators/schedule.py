@@ -14,6 +14,7 @@ from csm_emulator.services.bos.components.table import NoSuchComponent
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 
 log = logging.getLogger("csm_emulator.bos")
 SHORTEST_INTERVAL = 1.0
@@ -39,7 +40,7 @@ class OperatorSchedule:
         self._bos = bos
         self._operators: Mapping[str, Operator] = {operator.name: operator for operator in operators}
         self._offsets = {operator.name: index / len(operators) for index, operator in enumerate(operators)}
-        self._next_runs = bos.context.tables.open("bos.rhythm")
+        self._next_runs: RecordTable[float] = bos.context.tables.open("bos.rhythm")
         """The time of each operator's next run."""
         bos.context.scheduler.register("bos.look", self._run_operator)
 

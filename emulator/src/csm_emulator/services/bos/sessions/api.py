@@ -25,6 +25,7 @@ from csm_emulator.services.bos.sessions.boot_sets import BootSets, Verdict
 from csm_emulator.services.bos.sessions.table import COMPLETE, PENDING
 from csm_emulator.services.bos.tenants import HEADER, tenant_of
 from csm_emulator.services.bos.timestamps import stamp
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -38,7 +39,7 @@ class Sessions:
         self._bos = bos
         self._store = bos.sessions
         self._boot_sets = boot_sets
-        self._numbers = bos.context.tables.open("bos.session-numbers")
+        self._numbers: RecordTable[int] = bos.context.tables.open("bos.session-numbers")
 
     def routes(self) -> Sequence[Route]:
         path, item = "/v2/sessions", "/v2/sessions/{session_id}"

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from csm_emulator.records import Record
 from csm_emulator.services.bos.ownership import OwnedRecords, owned_key
 from csm_emulator.services.bos.timestamps import moment_of, subtract_age
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 PENDING, RUNNING, COMPLETE = "pending", "running", "complete"
 
 
 class SessionStore:
     def __init__(self, tables: RecordTables) -> None:
-        self._table = tables.open("bos.sessions")
+        self._table: RecordTable[Record] = tables.open("bos.sessions")
         self._owned = OwnedRecords(self._table)
         self.statuses = OwnedRecords(tables.open("bos.session-statuses"))
         """Final statuses of completed sessions."""

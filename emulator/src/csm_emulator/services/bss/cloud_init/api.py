@@ -12,6 +12,7 @@ from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.last_access import USER_DATA, LastAccess
 from csm_emulator.services.bss.responses import Panic, encoded, panic_reply, problem, sniffed
 from csm_emulator.services.bss.table import BootStore, NoSuchEntry
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 
 GLOBAL = "Global"
@@ -23,7 +24,7 @@ class CloudInit:
         self._store = store
         self._inventory = inventory
         self._history = history
-        self._instances = context.tables.open("bss.instances")
+        self._instances: RecordTable[int] = context.tables.open("bss.instances")
 
     def meta_data(self, call: Call) -> Reply:
         global_data = self._store.first(GLOBAL).cloud("meta-data")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from csm_emulator.records import Json
 from csm_emulator.services.cfs.options.table import Options
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 _RECENT_OUTCOMES = 20
 _FIRST_PAUSE = 60
@@ -11,7 +12,7 @@ _FIRST_PAUSE = 60
 
 class Backoff:
     def __init__(self, tables: RecordTables, options: Options) -> None:
-        self._table = tables.open("cfs.backoff")
+        self._table: RecordTable[Json] = tables.open("cfs.backoff")
         self._options = options
 
     def record(self, outcomes: list[bool], now: float) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from csm_emulator.cluster.service_workloads import CFS_BATCHER
 from csm_emulator.context import Context
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.batcher.backoff import Backoff
 from csm_emulator.services.cfs.batcher.batches import Batch, BatchTable, as_member, pending_layers
 from csm_emulator.services.cfs.batcher.results import BatchResults
@@ -20,6 +20,7 @@ from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.sessions.table import Sessions
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 
 _ROUND = "cfs.batcher"
 _NAME_PREFIX = "batcher"
@@ -36,7 +37,7 @@ class Batcher:
         self._results = results
         self._batches = BatchTable(context.tables)
         self._backoff = Backoff(context.tables, options)
-        self._table = context.tables.open("cfs.batcher")
+        self._table: RecordTable[Json] = context.tables.open("cfs.batcher")
         context.scheduler.register(_ROUND, self._round)
         components.when_ready = self._schedule
         options.watchers.append(self._schedule)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.layer_status import PENDING
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class BatchTable:
     """All batches by number, and the components that are in a batch."""
 
     def __init__(self, tables: RecordTables) -> None:
-        self._table = tables.open("cfs.batches")
+        self._table: RecordTable[Record] = tables.open("cfs.batches")
         self._batches = {key: _read(value) for key, value in self._table.items()}
         self.taken = {xname for batch in self._batches.values() for xname in batch.members}
 

@@ -10,6 +10,7 @@ from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.services.cfs.components.table import BROKEN, Components, new_component
 from csm_emulator.services.cfs.options.table import Options
+from csm_emulator.state.tables import RecordTable
 
 
 class HardwareSync:
@@ -18,7 +19,7 @@ class HardwareSync:
         self._hsm = HsmClient(context.mesh)
         self._options = options
         self._components = components
-        self._table = context.tables.open("cfs.hardware-sync")
+        self._table: RecordTable[float] = context.tables.open("cfs.hardware-sync")
         self._table.setdefault("last", context.clock.now())
 
     def run_if_due(self) -> None:

@@ -10,20 +10,22 @@ from typing import Any
 
 from csm_emulator.cluster.pods import RUNNING, Pod
 from csm_emulator.context import Context
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.records import CfsRecords
+from csm_emulator.state.tables import RecordTable
 
 Run = dict[str, Any]
 """The record of a session's run: ``name`` of the session, ``job``, ``pod``, ``began``, ``ended``, ``code``, ``layers``,
 ``target``, and data that one container leaves for the next."""
 NAMESPACE = "services"
-_STEP = "cfs.run-goes-on"
+_STEP = "cfs.run-step"
 
 
 class JobContext:
     def __init__(self, context: Context, records: CfsRecords) -> None:
         self.context = context
         self.records = records
-        self._table = context.tables.open("cfs.runs")
+        self._table: RecordTable[Record] = context.tables.open("cfs.runs")
         self._runs_by_pod = {run["pod"]: name for name, run in self._table.items()}
         self._steps: dict[str, Callable[..., None]] = {}
         context.scheduler.register(_STEP, self._run_step)

@@ -7,6 +7,7 @@ from typing import Any
 from csm_emulator.cluster.pods import Container
 from csm_emulator.seed_data.cluster_nodes import one_of, workers
 from csm_emulator.services.cfs.jobs.job_context import NAMESPACE, JobContext, Run
+from csm_emulator.state.tables import RecordTable
 
 _REGISTRY = "artifactory.algol60.net/csm-docker/stable"
 UTILITY = f"{_REGISTRY}/cray-cfs-operator:1.29.0"
@@ -21,7 +22,7 @@ class JobCreator:
     def __init__(self, job_context: JobContext) -> None:
         self._job_context = job_context
         self._workers = workers(job_context.context.machine.topology)
-        self._numbers = job_context.context.tables.open("cfs.runs.numbers")
+        self._numbers: RecordTable[int] = job_context.context.tables.open("cfs.runs.numbers")
 
     def new_name(self, session: str) -> str:
         number = int(self._numbers.get("last", 0)) + 1

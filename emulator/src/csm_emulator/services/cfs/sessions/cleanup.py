@@ -13,6 +13,7 @@ from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.sessions.actions import SessionActions
 from csm_emulator.services.cfs.sessions.filters import SessionFilter, start_of
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 
 _INTERVAL = 300
 _CLEANUP = "cfs.cleanup"
@@ -25,7 +26,7 @@ class Cleanup:
         self._context = context
         self._options = options
         self._actions = actions
-        self._table = context.tables.open("cfs.cleanup")
+        self._table: RecordTable[float] = context.tables.open("cfs.cleanup")
         context.scheduler.register(_CLEANUP, self._clean_up)
         actions.table.when_complete = self._schedule_for
         options.watchers.append(self._schedule)

@@ -15,6 +15,7 @@ from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.paging import page
 from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.timestamps import stamp
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 
 
@@ -24,7 +25,7 @@ class SourcesApi:
         self._options = options
         self._table = table
         self._configurations = configurations
-        self._counters = context.tables.open("cfs.source-counter")
+        self._counters: RecordTable[int] = context.tables.open("cfs.source-counter")
 
     def get_all(self, call: Call) -> Reply:
         defaults = {"in_use": None, "limit": self._options.number("default_page_size"), "after_id": ""}

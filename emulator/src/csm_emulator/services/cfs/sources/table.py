@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from csm_emulator.records import Record
 from csm_emulator.services.cfs.table import Table
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 
 class Sources(Table):
     def __init__(self, tables: RecordTables) -> None:
         super().__init__(tables.open("cfs.sources"))
-        self._secrets = tables.open("cfs.secrets")
+        self._secrets: RecordTable[Record] = tables.open("cfs.secrets")
 
     def secret(self, name: str) -> Record | None:
         """Username and password; None when the secret does not exist."""

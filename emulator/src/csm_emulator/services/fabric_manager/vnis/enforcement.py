@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.plan import PlannedPort
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
+from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import Document
 from csm_emulator.services.fabric_manager.switch_sync import SwitchSync
 from csm_emulator.services.fabric_manager.tables import TASKS, DocumentStore
 from csm_emulator.services.fabric_manager.vnis.ranges import numbers
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -42,9 +44,9 @@ class Enforcement:
         self._store = store
         self._switch_sync = switch_sync
         self._fabric = context.machine.fabric
-        self._enforced = context.tables.open("fabric-manager.enforced")
+        self._enforced: RecordTable[Record] = context.tables.open("fabric-manager.enforced")
         """Block → its last enforcement: ranges and addresses of ports."""
-        self._busy = context.tables.open("fabric-manager.busy")
+        self._busy: RecordTable[float] = context.tables.open("fabric-manager.busy")
         """Block → time when its last task ends."""
         context.scheduler.register("fabric-manager.task-starts", self._start)
         context.scheduler.register("fabric-manager.task-ends", self._end)
@@ -96,14 +98,14 @@ class Enforcement:
         self._store_enforced(task)
         vnis = self._vnis({port.dfa for port in ports})
         for port in ports:
-            if self._context.faults.strikes("fm-no-effect", port.xname):
+            if self._context.faults.trigger("fm-no-effect", port.xname):
                 self._context.log.add("port-push-lost", port.xname, "fault fm-no-effect")
             else:
                 self._fabric.configure(port.xname, "fabric-manager enforcement", vnis=vnis.get(port.dfa))
         self._store.tasks.change(name, _stage(FINISHED))
 
-    def _obstacle(self, order: dict[str, str], ports: Iterable[PortPlace]) -> str:
-        if self._context.faults.strikes("enforcement-failed", order["block"], order["partition"]):
+    def _obstacle(self, order: dict[str, str], ports: Iterable[PlannedPort]) -> str:
+        if self._context.faults.trigger("enforcement-failed", order["block"], order["partition"]):
             return "fault enforcement-failed"
         unreachable = next((port.switch for port in ports if not self._switch_sync.reaches(port.switch)), None)
         return f"{unreachable.xname} does not answer" if unreachable else ""
@@ -123,7 +125,7 @@ class Enforcement:
                 ranges_by_dfa.setdefault(dfa, []).extend((first, last) for first, last in block["ranges"])
         return {dfa: join_ranges(ranges) for dfa, ranges in ranges_by_dfa.items()}
 
-    def _ports(self, dfas: Iterable[int]) -> list[PortPlace]:
+    def _ports(self, dfas: Iterable[int]) -> list[PlannedPort]:
         ports = map(self._fabric.plan.edge_port_with, sorted(dfas))
         return [port for port in ports if port is not None]
 

@@ -8,6 +8,7 @@ from csm_emulator.services.fas.actions.operations import OperationRunner
 from csm_emulator.services.fas.actions.records import ActionStore
 from csm_emulator.services.fas.actions.states import ACTION, ENDED_STATES, OPERATION, after, can
 from csm_emulator.state.clock import next_tick
+from csm_emulator.state.tables import RecordTable
 
 INTERVAL = 5.0
 MAX_ROUND = 0.2
@@ -20,7 +21,7 @@ class ActionLoop:
         self._context = context
         self._records = records
         self._runner = runner
-        self._timer = context.tables.open("fas.timer")
+        self._timer: RecordTable[float] = context.tables.open("fas.timer")
         self._changed = set(records.actions)
         """Actions whose operations changed since the last round."""
         records.changed = self._changed.add

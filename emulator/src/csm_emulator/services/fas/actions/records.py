@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.fas.responses import NIL, RequestFailed
+from csm_emulator.state.tables import RecordTable
 
 
 class ActionStore:
@@ -14,9 +15,9 @@ class ActionStore:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.actions = context.tables.open("fas.actions")
-        self.operations = context.tables.open("fas.operations")
-        self._count = context.tables.open("fas.count")
+        self.actions: RecordTable[Record] = context.tables.open("fas.actions")
+        self.operations: RecordTable[Record] = context.tables.open("fas.operations")
+        self._count: RecordTable[int] = context.tables.open("fas.count")
         self.changed: Callable[[str], None] = lambda _: None
 
     def new_action(self, parameters: Json) -> str:

@@ -9,6 +9,7 @@ from csm_emulator.services.fas.devices import Devices
 from csm_emulator.services.fas.images import seed_data, versions
 from csm_emulator.services.fas.responses import NIL, RequestFailed, answer, uuid_from, with_problems, without_empty
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -35,7 +36,7 @@ class Images:
             for number, image in enumerate(self._release_images)
         }
         self._table = context.tables.open("fas.images", seed)
-        self._count = context.tables.open("fas.images.count")
+        self._count: RecordTable[int] = context.tables.open("fas.images.count")
 
     def routes(self) -> list[Route]:
         return [

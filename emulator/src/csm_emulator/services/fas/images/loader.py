@@ -10,6 +10,7 @@ from csm_emulator.dialects.hms.responses import marshal
 from csm_emulator.records import Json
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import RequestFailed, answer, uuid_from, with_problems, without_empty
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -22,8 +23,8 @@ class Loader:
     def __init__(self, context: Context, images: Images) -> None:
         self._context = context
         self._images = images
-        self._runs = context.tables.open("fas.loader")
-        self._now = context.tables.open("fas.loader.now")
+        self._runs: RecordTable[dict[str, list[str]]] = context.tables.open("fas.loader")
+        self._now: RecordTable[Json] = context.tables.open("fas.loader.now")
         context.scheduler.register("fas.loaded", self._loaded)
 
     def routes(self) -> list[Route]:

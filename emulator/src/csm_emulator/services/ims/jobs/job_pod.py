@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import S3WithMetadata
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Reply
@@ -19,7 +19,7 @@ HELPER = "INFO:ims_python_helper:"
 class JobPod:
     """A job's pod. Its state is in a table and its files are blobs, so it continues after a restart."""
 
-    def __init__(self, context: Context, table: RecordTable, s3: S3WithMetadata, job_id: str) -> None:
+    def __init__(self, context: Context, table: RecordTable[Record], s3: S3WithMetadata, job_id: str) -> None:
         self.context = context
         self.job_id = job_id
         self.s3 = s3

@@ -17,6 +17,7 @@ from csm_emulator.services.ims.jobs import build, customize, upload
 from csm_emulator.services.ims.jobs.job_pod import NAMESPACE, STEP, JobPod
 from csm_emulator.services.ims.jobs.requests import JobSource
 from csm_emulator.services.ims.schemas import CREATE, CUSTOMIZE, RUNNING_STATUSES
+from csm_emulator.state.tables import RecordTable
 
 _STEPS = {
     CUSTOMIZE: {
@@ -52,7 +53,7 @@ class JobPods:
     def __init__(self, context: Context, s3: S3WithMetadata) -> None:
         self._context = context
         self._s3 = s3
-        self._table = context.tables.open("ims.runs")
+        self._table: RecordTable[Record] = context.tables.open("ims.runs")
         context.scheduler.register(STEP, self._step)
         context.faults.register("image-job-stuck", _check_status)
         context.cluster.watch(self._on_pod_event)
@@ -123,7 +124,7 @@ class JobPods:
     def _is_stuck(self, job_pod: JobPod) -> bool:
         status, usual = job_pod["status"], _DEFAULT_STUCK_STATUS[job_pod["kind"]]
         return (
-            self._context.faults.strikes(
+            self._context.faults.trigger(
                 "image-job-stuck",
                 job_pod.job_id,
                 job_pod["name"],

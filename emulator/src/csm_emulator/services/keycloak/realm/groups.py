@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.keycloak.realm.users import Account, accounts, group_roles, union
 
 _COUNT = "groups"
@@ -25,7 +26,7 @@ class Groups:
         fixed = group_roles(context)
         ids = {name: self._new_id(name, 0) for name in fixed}
         joined = {name: [ids[group] for group in account.groups] for name, account in self._accounts.items()}
-        seed = {ids[name]: [name, list(roles)] for name, roles in fixed.items()}
+        seed: dict[str, list[Json]] = {ids[name]: [name, list(roles)] for name, roles in fixed.items()}
         self._groups = context.tables.open("keycloak.groups", seed)
         self._joined = context.tables.open("keycloak.memberships", joined)
         self._made = context.tables.open("keycloak.made", {_COUNT: 0})

@@ -17,6 +17,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey, RSAKey
 
+from csm_emulator.records import Record
 from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.state.tables import RecordTable
 
@@ -32,7 +33,7 @@ _INVALID_TOKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
 class Keys:
     """Keys are generated when they are first needed: most machines of the tests never issue a token."""
 
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Record]) -> None:
         self._table = table
         self._imported: dict[str, RSAKey] = {}
         self._published: bytes | None = None

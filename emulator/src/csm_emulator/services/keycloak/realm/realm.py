@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.services.keycloak.realm.keys import Keys
 from csm_emulator.services.keycloak.realm.users import Account, Client
 from csm_emulator.services.keycloak.responses import Form, OAuthError, basic_credentials
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call
 
 REALMS = "/keycloak/realms"
@@ -59,8 +61,8 @@ class Realm:
         self.keys = Keys(context.tables.open(f"{table}.keys"))
         self.settings = context.tables.open(f"{table}.settings", settings)
         self._path = path
-        self._sessions = context.tables.open(f"{table}.sessions")
-        self._revoked = context.tables.open(f"{table}.revoked")
+        self._sessions: RecordTable[list[Json]] = context.tables.open(f"{table}.sessions")
+        self._revoked: RecordTable[float] = context.tables.open(f"{table}.revoked")
         self._count = 0
 
     def issuer(self, call: Call) -> str:

@@ -16,6 +16,7 @@ from csm_emulator.services.kubernetes.controllers.jobs import Jobs
 from csm_emulator.services.kubernetes.kinds.kinds import CRON_JOBS, JOBS, Kind
 from csm_emulator.services.kubernetes.storage.objects import Objects
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 MOST_RUNS = 10
 """Missed Jobs of one CronJob that are created at once."""
@@ -34,7 +35,7 @@ class CronJobs:
     def __init__(self, objects: Objects, jobs: Jobs) -> None:
         self._objects = objects
         self._jobs = jobs
-        self._checked_until = objects.context.tables.open("kubernetes.cron-jobs")
+        self._checked_until: RecordTable[float] = objects.context.tables.open("kubernetes.cron-jobs")
         """By CronJob: the time up to which its schedule was evaluated; for a new one, its creation."""
         self._idle_minute = -1
         """The minute for which no work is left."""

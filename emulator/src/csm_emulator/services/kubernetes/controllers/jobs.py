@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from csm_emulator.cluster.cluster import BATCH
 from csm_emulator.cluster.pods import WAITING, Pod, PodEvent
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.kubernetes.controllers.pod_templates import containers_of
 from csm_emulator.services.kubernetes.kinds.kinds import JOBS
 from csm_emulator.services.kubernetes.pods import view as pod_view
@@ -23,8 +23,9 @@ from csm_emulator.services.kubernetes.storage.object_store import (
     with_version,
 )
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
-_ADVANCE_JOB = "kubernetes.job-goes-on"
+_ADVANCE_JOB = "kubernetes.advance-job"
 RUNS_FOR = (3.0, 20.0)
 """Seconds that the pod of a Job from a client or a CronJob runs."""
 _OWN_LABELS = ("job-name", "controller-uid", f"{BATCH}/job-name", f"{BATCH}/controller-uid", "pod-template-hash")
@@ -36,8 +37,8 @@ class Jobs:
     def __init__(self, context: Context, store: ObjectStore) -> None:
         self._context = context
         self._store = store
-        self._versions = context.tables.open("kubernetes.jobs")
-        self._manifests = context.tables.open("kubernetes.made-jobs")
+        self._versions: RecordTable[int] = context.tables.open("kubernetes.jobs")
+        self._manifests: RecordTable[Record] = context.tables.open("kubernetes.made-jobs")
         """Metadata and spec of the Jobs that clients and CronJobs created."""
         self._pods: dict[tuple[str, str], dict[str, Pod]] = {}
         for pod in (*context.cluster.jobs_without_pods(), *context.cluster.pods()):

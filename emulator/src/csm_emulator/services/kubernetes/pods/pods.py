@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from csm_emulator.cluster.pods import Container, Pod, PodEvent
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.seed_data.cluster_nodes import one_of, workers
 from csm_emulator.services.kubernetes.controllers.nodes import address_of
 from csm_emulator.services.kubernetes.kinds.kinds import NODES, PODS, REPLICA_SETS, STATEFUL_SETS
 from csm_emulator.services.kubernetes.pods import view as pod_view
 from csm_emulator.services.kubernetes.storage.object_store import FIRST_VERSION, ObjectStore
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 STOPS_WITHIN = (1.0, 4.0)
 """Seconds that a container takes to stop."""
@@ -28,7 +29,7 @@ class Pods:
     def __init__(self, context: Context, store: ObjectStore) -> None:
         self._context = context
         self._store = store
-        self._extra = context.tables.open("kubernetes.pods")
+        self._extra: RecordTable[Record] = context.tables.open("kubernetes.pods")
         """By pod, what the cluster does not store: version, deletion marks, the spec that a client wrote."""
         self._views: dict[str, Json] = {}
         self._nodes = workers(context.machine.topology)

@@ -9,6 +9,7 @@ from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.storage.history import Change, History
+from csm_emulator.state.tables import RecordTable
 
 FIRST_VERSION = 100_000
 """The resource version on the first day: a cluster is never new when clients use it."""
@@ -26,7 +27,7 @@ class ObjectStore:
             for kind, seed in seeds
         }
         self._table = context.tables.open("kubernetes.objects", seeded)
-        self._numbers = context.tables.open("kubernetes.numbers")
+        self._numbers: RecordTable[int] = context.tables.open("kubernetes.numbers")
         self._keys: defaultdict[str, set[str]] = defaultdict(set)
         self._owned: defaultdict[str, set[str]] = defaultdict(set)
         self.history = History(self.version)

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Literal, NotRequired, TypedDict, TypeVar
 
 from csm_emulator.machine.power import ControllerUnreachable
 from csm_emulator.machine.power_caps import NODE_LIMIT, PowerCaps
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 
+T = TypeVar("T")
 IN_PROGRESS, FAILED, SUCCEEDED, UNSUPPORTED = "in-progress", "failed", "succeeded", "un-supported"
+_FIELD_ORDER: tuple[Literal["xname", "error", "limits", "powerCapLimits"], ...] = (
+    "xname",
+    "error",
+    "limits",
+    "powerCapLimits",
+)
 Limits = tuple[int | None, int | None]
 """Minimum and maximum in watts; None where HSM has no value."""
 
 
+class ComponentCaps(TypedDict):
+    """The entry of a component, as clients see it."""
+
+    xname: str
+    error: NotRequired[str]
+    limits: NotRequired[dict[str, int]]
+    powerCapLimits: NotRequired[list[Record]]
+
+
 class Operation(TypedDict):
     status: str
-    component: dict[str, Any]
+    component: ComponentCaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +108,7 @@ def _read(xname: str, name: str, controls: CapControls, caps: PowerCaps) -> Oper
         return Operation(status=IN_PROGRESS, component={"xname": xname})
     low, high = controls.limits[name]
     high = controls.capacity if high is None else high
-    component: dict[str, Any] = {"xname": xname}
+    component: ComponentCaps = {"xname": xname}
     if name == NODE_LIMIT or not controls.separate:
         component["limits"] = _without_none({"hostLimitMax": high, "hostLimitMin": low})
     return Operation(
@@ -124,7 +140,9 @@ def patch(
         for name, value in watts.items()
         if (error_text := _out_of_range(name, value, controls.limits[name]))
     }
-    result = {"xname": xname} | ({"error": "; ".join(errors.values())} if errors else {})
+    result: ComponentCaps = {"xname": xname}
+    if errors:
+        result["error"] = "; ".join(errors.values())
     accepted = {name: value for name, value in watts.items() if name not in errors}
     if not accepted:
         return [*operations, Operation(status=FAILED, component=result)]
@@ -136,11 +154,11 @@ def patch(
     return [*operations, Operation(status=SUCCEEDED, component={**result, "powerCapLimits": entries})]
 
 
-def _limit_entry(name: str, value: int, low: int | None, high: int | None) -> Json:
+def _limit_entry(name: str, value: int, low: int | None, high: int | None) -> Record:
     return _without_none({"name": name, "currentValue": value, "maximumValue": high, "minimumValue": low})
 
 
-def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(fields: Mapping[str, T | None]) -> dict[str, T]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -156,7 +174,7 @@ def _out_of_range(name: str, watts: int, limits: Limits) -> str:
 
 def merged_components(operations: Iterable[Operation]) -> list[Json]:
     """One entry for each xname. It has the node's limits only if the node's own control came first, as in PCS."""
-    components: dict[str, dict[str, Any]] = {}
+    components: dict[str, ComponentCaps] = {}
     errors: dict[str, list[str]] = {}
     for operation in operations:
         result = operation["component"]
@@ -164,8 +182,9 @@ def merged_components(operations: Iterable[Operation]) -> list[Json]:
         if result.get("error"):
             errors.setdefault(result["xname"], []).append(result["error"])
         if merged is None:
-            copied = {"powerCapLimits": list(result["powerCapLimits"])} if "powerCapLimits" in result else {}
-            components[result["xname"]] = {**result, **copied}
+            merged = components[result["xname"]] = result.copy()
+            if "powerCapLimits" in result:
+                merged["powerCapLimits"] = list(result["powerCapLimits"])
         elif "error" not in result:
             if "limits" in result and "limits" in merged:
                 merged["limits"] = result["limits"]
@@ -173,5 +192,4 @@ def merged_components(operations: Iterable[Operation]) -> list[Json]:
                 merged.setdefault("powerCapLimits", []).extend(result["powerCapLimits"])
     for xname, messages in errors.items():
         components[xname]["error"] = "; ".join(messages)
-    order = ("xname", "error", "limits", "powerCapLimits")
-    return [{name: component[name] for name in order if name in component} for component in components.values()]
+    return [{name: component[name] for name in _FIELD_ORDER if name in component} for component in components.values()]

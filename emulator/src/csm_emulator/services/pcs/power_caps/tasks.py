@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
@@ -27,6 +27,7 @@ from csm_emulator.services.pcs.problems import Refusal
 from csm_emulator.services.pcs.transitions.records import LIFETIME, MAX_ENDED, TransitionStore
 from csm_emulator.services.pcs.transitions.waves import TIMEOUT
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 SNAPSHOT, PATCH = "snapshot", "patch"
 NEW, COMPLETED = "new", "completed"
@@ -38,7 +39,7 @@ class CapTask(TypedDict):
     created: float
     expires: float
     status: str
-    wanted: list[list[Any]]
+    wanted: list[list[Json]]
     """Pairs of an xname and the requested watts by control."""
     operations: list[Operation]
 
@@ -48,12 +49,12 @@ class CapTasks:
         self._context = context
         self._store = store
         self._inventory = inventory
-        self._table = context.tables.open("pcs.caps")
+        self._table: RecordTable[CapTask] = context.tables.open("pcs.caps")
         context.scheduler.register("pcs.caps", self._run)
         context.scheduler.register("pcs.caps-end", self._end)
         context.scheduler.register("pcs.caps-expire", self._expire)
 
-    def create(self, kind: str, requested_caps: list[list[Any]]) -> str:
+    def create(self, kind: str, requested_caps: list[list[Json]]) -> str:
         now = self._context.clock.now()
         identity = self._context.random.uuid("pcs.cap", self._store.number("cap"))
         self._table[identity] = CapTask(
@@ -154,7 +155,7 @@ class CapTasks:
             del self._table[task["id"]]
 
 
-def _watts_by_control(requested_caps: Iterable[list[Any]]) -> dict[str, dict[str, int]]:
+def _watts_by_control(requested_caps: Iterable[list[Json]]) -> dict[str, dict[str, int]]:
     """The watts by xname and control. A later entry for the same xname adds to the earlier one."""
     merged: dict[str, dict[str, int]] = {}
     for xname, controls in requested_caps:

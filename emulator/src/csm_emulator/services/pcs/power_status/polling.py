@@ -15,6 +15,7 @@ from csm_emulator.machine.context import Event
 from csm_emulator.machine.parts import Part
 from csm_emulator.services.pcs.component_types import BMCS, POWERED, actions_of, operations_for
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 INTERVAL = 30.0
 DEFAULT_DOWNTIME = 30.0
@@ -37,12 +38,20 @@ class Status(TypedDict):
     lastUpdated: str
 
 
+class Rhythm(TypedDict):
+    """The times of the polls: every ``INTERVAL`` seconds from ``since`` on."""
+
+    since: float
+    before: float
+    """The last poll before ``since``."""
+
+
 class Polling:
     def __init__(self, context: Context, hsm: HsmClient) -> None:
         self._context = context
         self._hsm = hsm
         self._power = context.machine.power
-        self._table = context.tables.open("pcs.polling")
+        self._table: RecordTable[Rhythm] = context.tables.open("pcs.polling")
         if "rhythm" not in self._table:
             # The machine ran before the emulator started, so its components have been polled already.
             self._table["rhythm"] = {"since": context.clock.now(), "before": context.clock.now()}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import TypedDict, Unpack
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.pcs.problems import Refusal
 from csm_emulator.services.pcs.transitions.tasks import Task, Tasks, counts, task_views
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 NEW, IN_PROGRESS, COMPLETED, ABORTED = "new", "in-progress", "completed", "aborted"
 SIGNALED = "abort-signaled"
@@ -38,13 +39,22 @@ class Transition(TypedDict):
     """The task counts of a transition that has ended; None before."""
 
 
+class TransitionChanges(TypedDict, total=False):
+    """The fields of a transition that change after its creation."""
+
+    status: str
+    run: int
+    until: float
+    counts: dict[str, int] | None
+
+
 class TransitionStore:
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._table = context.tables.open("pcs.transitions")
-        self._outcomes = context.tables.open("pcs.outcomes")
-        self._locations = context.tables.open("pcs.locations")
-        self._numbers = context.tables.open("pcs.numbers")
+        self._table: RecordTable[Transition] = context.tables.open("pcs.transitions")
+        self._outcomes: RecordTable[list[dict[str, str]]] = context.tables.open("pcs.outcomes")
+        self._locations: RecordTable[list[list[str]]] = context.tables.open("pcs.locations")
+        self._numbers: RecordTable[int] = context.tables.open("pcs.numbers")
         self.tasks = Tasks(context.tables.open("pcs.tasks"))
         context.scheduler.register("pcs.expires", self._reap)
 
@@ -80,14 +90,14 @@ class TransitionStore:
         transition = self._table.get(identity)
         if transition is None:
             raise Refusal(404, f"Key /transition/{identity} does not exist")
-        return transition  # type: ignore[no-any-return]
+        return transition
 
     def all(self) -> list[Transition]:
         """Ordered by id, as etcd orders its keys."""
         return [self._table[identity] for identity in sorted(self._table)]
 
-    def change(self, transition: Transition, **changes: Any) -> Transition:
-        changed: Transition = {**transition, **changes}  # type: ignore[typeddict-item]
+    def change(self, transition: Transition, **changes: Unpack[TransitionChanges]) -> Transition:
+        changed: Transition = {**transition, **changes}
         self._table[transition["id"]] = changed
         return changed
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.services.pcs.component_types import BMCS, MODULES, SWITCHES
 from csm_emulator.services.pcs.transitions.tasks import (
@@ -17,6 +16,7 @@ from csm_emulator.services.pcs.transitions.tasks import (
     SUCCEEDED,
     UNSUPPORTED,
     WAITING,
+    Decision,
     Task,
 )
 
@@ -48,10 +48,7 @@ class ComponentState:
     """No parent in the same transition is switched off and on instead of restarting."""
 
 
-Changes = dict[str, Any]
-
-
-def decide(operation: str, task: Task, component: ComponentState) -> Changes:
+def decide(operation: str, task: Task, component: ComponentState) -> Decision:
     """The changes to the task: its plan, or its end."""
     if operation not in component.operations:
         return _ended(
@@ -62,33 +59,33 @@ def decide(operation: str, task: Task, component: ComponentState) -> Changes:
     return _DECISIONS[operation](task, component)
 
 
-def _ended(status: str, description: str, error: str = "") -> Changes:
+def _ended(status: str, description: str, error: str = "") -> Decision:
     return {"status": status, "description": description, "error": error}
 
 
-def _planned(*plan: str, **more: Any) -> Changes:
-    return {"plan": list(plan), "left": len(plan), **more}
+def _planned(*plan: str) -> Decision:
+    return {"plan": list(plan), "left": len(plan)}
 
 
-def _already_achieved(task: Task, word: str) -> Changes:
+def _already_achieved(task: Task, word: str) -> Decision:
     fresh = task["state"] == GATHERING
     return _ended(SUCCEEDED, "Component already in desired state" if fresh else f"Transition confirmed, {word}")
 
 
-def _on(task: Task, component: ComponentState) -> Changes:
+def _on(task: Task, component: ComponentState) -> Decision:
     # A component in state "undefined" is tried: it may answer once its parent has power.
     return _already_achieved(task, "On") if component.power == "on" else _planned(ON)
 
 
-def _off(task: Task, component: ComponentState) -> Changes:
+def _off(task: Task, component: ComponentState) -> Decision:
     return _already_achieved(task, "Off") if component.power == "off" else _planned(SHUTDOWN)
 
 
-def _force_off(task: Task, component: ComponentState) -> Changes:
+def _force_off(task: Task, component: ComponentState) -> Decision:
     return _already_achieved(task, "ForceOff") if component.power == "off" else _planned(FORCE_OFF)
 
 
-def _resume_while_off(task: Task, word: str) -> Changes:
+def _resume_while_off(task: Task, word: str) -> Decision:
     """A restart of a component that is not on fails, unless PCS switched it off itself before PCS was restarted."""
     if task["state"] == GATHERING:
         return _ended(
@@ -99,18 +96,18 @@ def _resume_while_off(task: Task, word: str) -> Changes:
     if task["operation"] == "On":
         return _planned(ON)
     if task["operation"] in ("Off", "Force-Off"):
-        return _planned(ON, state=CONFIRMED)
+        return {**_planned(ON), "state": CONFIRMED}
     kind = "GracefulRestart" if task["operation"] == "Soft-Restart" else "ForceRestart"
     return _ended(FAILED, f"Failed to apply transition, {kind}", "Unknown error")
 
 
-def _off_and_on(task: Task) -> Changes:
+def _off_and_on(task: Task) -> Decision:
     if task["operation"] == "On":
         return _ended(SUCCEEDED, "Transition confirmed, On")
     return _planned(SHUTDOWN, ON)
 
 
-def _soft_restart(task: Task, component: ComponentState) -> Changes:
+def _soft_restart(task: Task, component: ComponentState) -> Decision:
     if component.power != "on":
         return _resume_while_off(task, "Soft-Restart")
     is_controller = task["type"] in _CONTROLLERS
@@ -124,26 +121,23 @@ def _soft_restart(task: Task, component: ComponentState) -> Changes:
     return _off_and_on(task)
 
 
-def _hard_restart(task: Task, component: ComponentState) -> Changes:
+def _hard_restart(task: Task, component: ComponentState) -> Decision:
     return _off_and_on(task) if component.power == "on" else _resume_while_off(task, "Hard-Restart")
 
 
-def _init(task: Task, component: ComponentState) -> Changes:
+def _init(task: Task, component: ComponentState) -> Decision:
     was_switched_off = task["operation"] in ("Off", "Force-Off")
     if component.power != "on":
-        changes: Changes = {}
-        if was_switched_off:
-            changes = {
-                "description": "Transition confirmed, off. Waiting for next transition",
-                "state": CONFIRMED,
-            }
-        return _planned(ON, **changes)
+        if not was_switched_off:
+            return _planned(ON)
+        description = "Transition confirmed, off. Waiting for next transition"
+        return {**_planned(ON), "description": description, "state": CONFIRMED}
     if task["operation"] == "On" or (was_switched_off and task["state"] == CONFIRMED):
         return _ended(SUCCEEDED, "Transition confirmed, on")
     return _planned(FORCE_OFF if task["operation"] == "Force-Off" else SHUTDOWN, ON)
 
 
-_DECISIONS: Mapping[str, Callable[[Task, ComponentState], Changes]] = {
+_DECISIONS: Mapping[str, Callable[[Task, ComponentState], Decision]] = {
     "On": _on,
     "Off": _off,
     "Soft-Off": _off,

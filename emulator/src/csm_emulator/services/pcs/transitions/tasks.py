@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import TypedDict, Unpack
 
 from csm_emulator.state.tables import RecordTable
 
@@ -34,6 +34,28 @@ class Task(TypedDict):
     """Actions of the plan that are not confirmed yet. Below 0 with deadline 0, as in the real PCS."""
     pending: bool
     """An action was sent and is not confirmed yet."""
+
+
+class Decision(TypedDict, total=False):
+    """The plan of a task, or its end."""
+
+    state: int
+    status: str
+    description: str
+    error: str
+    plan: list[str]
+    left: int
+
+
+class TaskChanges(Decision, total=False):
+    """The fields of a task that change after its creation."""
+
+    operation: str
+    deputy: str
+    reservation: str
+    owner: bool
+    fed_by: list[str]
+    pending: bool
 
 
 def new_task(xname: str, kind: str, operation: str, deputy: str) -> Task:
@@ -79,7 +101,7 @@ def counts(statuses: Iterable[str]) -> dict[str, int]:
 class Tasks:
     """Tasks by transition and xname. A change of a task writes only its row."""
 
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Task]) -> None:
         self._table = table
         self._by_transition: dict[str, dict[str, Task]] = {}
         for key, task in table.items():
@@ -93,8 +115,8 @@ class Tasks:
         self._table[f"{transition}/{task['xname']}"] = task
         return task
 
-    def change(self, transition: str, task: Task, **changes: Any) -> Task:
-        return self.put(transition, {**task, **changes})  # type: ignore[typeddict-item]
+    def change(self, transition: str, task: Task, **changes: Unpack[TaskChanges]) -> Task:
+        return self.put(transition, {**task, **changes})
 
     def drop(self, transition: str) -> None:
         for xname in self._by_transition.pop(transition, {}):

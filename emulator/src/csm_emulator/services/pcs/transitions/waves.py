@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.context import Context
 from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
 from csm_emulator.services.pcs.component_types import actions_of, redfish_url
@@ -21,6 +19,7 @@ from csm_emulator.services.pcs.transitions.tasks import (
     UNACHIEVED,
     WAITING,
     Task,
+    TaskChanges,
 )
 
 TIMEOUT = 40.0
@@ -74,16 +73,18 @@ class Waves:
                 transition, task, action, f"Power action not supported for {xname}", "Failed to construct payload"
             )
             return 0.0
-        changes = {"state": SENDING, "operation": OPERATION_OF[action], "description": f"Applying transition, {action}"}
+        changes = TaskChanges(
+            state=SENDING, operation=OPERATION_OF[action], description=f"Applying transition, {action}"
+        )
         seconds = self._order(xname, reset, transition["id"])
         if seconds:
             self._store.tasks.change(transition["id"], task, **changes)
             return seconds
-        self._accepted(transition, {**task, **changes}, action)  # type: ignore[typeddict-item]
+        self._accepted(transition, {**task, **changes}, action)
         return 0.0
 
     def _order(self, xname: str, reset: str, transition: str) -> float:
-        if self._context.faults.strikes("pcs-failure", xname):
+        if self._context.faults.trigger("pcs-failure", xname):
             return RETRIES_DURATION
         try:
             self._machine.power.reset(xname, reset, f"pcs transition {transition}")
@@ -142,7 +143,7 @@ class Waves:
 
     def _confirmed(self, transition: Transition, task: Task, action: str) -> None:
         remaining = task["left"] - 1
-        changes: dict[str, Any] = {"state": CONFIRMED, "left": remaining, "pending": False}
+        changes: TaskChanges = {"state": CONFIRMED, "left": remaining, "pending": False}
         if remaining == 0:
             changes |= {"status": SUCCEEDED, "description": f"Transition confirmed, {action}"}
         else:

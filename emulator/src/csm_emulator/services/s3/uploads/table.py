@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from csm_emulator.state.tables import RecordTables
+from csm_emulator.records import Record
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 
 class UploadTable:
     """Each part has a record of its own: a new part does not write the up to ten thousand others again."""
 
     def __init__(self, tables: RecordTables) -> None:
-        self._uploads = tables.open("s3.uploads")
-        self._parts = tables.open("s3.parts")
+        self._uploads: RecordTable[Record] = tables.open("s3.uploads")
+        self._parts: RecordTable[Record] = tables.open("s3.parts")
         self._numbers: dict[str, set[int]] = {upload: set() for upload in self._uploads}
         for place in self._parts:
             upload, _, number = place.rpartition("/")

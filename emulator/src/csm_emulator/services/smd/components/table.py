@@ -35,7 +35,7 @@ def visible_fields(record: Record, names: Iterable[str] = COMPONENT_FIELDS) -> R
 class ComponentTable(Mapping[str, Record]):
     """Records in the form of the API, by xname."""
 
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Record]) -> None:
         self._table = table
         self._records: dict[str, Record] = dict(table.items())
         self._texts: dict[str, str] = {}

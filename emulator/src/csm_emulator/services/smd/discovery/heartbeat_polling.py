@@ -20,7 +20,7 @@ KIND = "smd.polled"
 class HeartbeatPolling:
     """One timer for all nodes in Standby, while there are any."""
 
-    def __init__(self, hsm: Hsm, nodes: RecordTable, timer: RecordTable) -> None:
+    def __init__(self, hsm: Hsm, nodes: RecordTable[float], timer: RecordTable[float]) -> None:
         self._hsm = hsm
         self._nodes = nodes
         """Node → time of its first poll."""

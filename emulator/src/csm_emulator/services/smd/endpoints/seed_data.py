@@ -8,7 +8,7 @@ from functools import partial
 from csm_emulator.context import Context
 from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Part
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.discovery import redfish_view
 from csm_emulator.state.tables import RecordTable
 
@@ -50,9 +50,9 @@ def service_keys(xnames: Iterable[str]) -> Iterator[str]:
     return (f"{service} {xname}" for xname in xnames for service in redfish_view.SERVICES)
 
 
-def service_keys_of(services: RecordTable, xnames: Iterable[str]) -> Iterator[str]:
+def service_keys_of(services: RecordTable[Record], xnames: Iterable[str]) -> Iterator[str]:
     """The keys of the services of these endpoints, and of all services that were added later."""
-    return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
+    return services.keys_in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
 
 
 class ServiceSeeds(Mapping[str, Json]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.hms.names import normal, verified
+from csm_emulator.records import Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.endpoints.seed_data import service_keys_of
 from csm_emulator.services.smd.query_parameters import InvalidValue, ValueFilter, alphanumeric, lookup_values, values
@@ -19,7 +20,7 @@ _BAD_XNAME, _BAD_TYPE = "Argument was not a valid xname ID", "Argument was not a
 
 
 class ServiceEndpoints:
-    def __init__(self, table: RecordTable) -> None:
+    def __init__(self, table: RecordTable[Record]) -> None:
         self._table = table
 
     def list(self, call: Call) -> Reply:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.hms.names import verified
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply
 from csm_emulator.services.smd.groups.members import MEMBER, DuplicateMember, check_new
@@ -23,7 +23,7 @@ class MemberCollection:
     """All groups, or all partitions, by name."""
 
     hsm: Hsm
-    table: RecordTable
+    table: RecordTable[Record]
     word: str
     same_name_conflict: str
     """The text of a 409 for a second one with the same name."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, pointer_to, struct
 from csm_emulator.dialects.hms import names as hms_names
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, check_widths, error_reply
 from csm_emulator.services.smd.responses import problem
@@ -67,7 +67,7 @@ def has_any_tag(record: Json, tags: Sequence[str]) -> bool:
     return not tags or not set(tags).isdisjoint(record["tags"])
 
 
-def patch(table: RecordTable, name: str, changes: Json) -> None:
+def patch(table: RecordTable[Record], name: str, changes: Json) -> None:
     """Change description and tags; None leaves a field unchanged."""
     record = {**table[name]}
     if changes["description"] is not None:
@@ -79,7 +79,7 @@ def patch(table: RecordTable, name: str, changes: Json) -> None:
     table[name] = record
 
 
-def patch_reply(table: RecordTable, name: str, changes: Json, first_error: bytes, not_found: str) -> Reply:
+def patch_reply(table: RecordTable[Record], name: str, changes: Json, first_error: bytes, not_found: str) -> Reply:
     """SMD continues after the error of an empty patch, ``first_error``, and appends the next body to it."""
     reply = _patched(table, name, changes, not_found)
     if not first_error:
@@ -87,7 +87,7 @@ def patch_reply(table: RecordTable, name: str, changes: Json, first_error: bytes
     return Reply(400, first_error + (b"" if reply.status == 204 else reply.body), "application/problem+json")
 
 
-def _patched(table: RecordTable, name: str, changes: Json, not_found: str) -> Reply:
+def _patched(table: RecordTable[Record], name: str, changes: Json, not_found: str) -> Reply:
     if not all(map(is_field, lowered(changes["tags"]))):
         return problem(400, "Invalid tag.")
     if name not in table:

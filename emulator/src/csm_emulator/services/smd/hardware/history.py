@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 from csm_emulator.dialects.hms.names import verified
-from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.hardware.seed_data import HistoryEvent
 from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.services.smd.postgres_text import InvalidTime, parse_time
 from csm_emulator.services.smd.query_parameters import values
@@ -18,12 +19,12 @@ from csm_emulator.transport.routes import Route
 BY_PLACE = "/hsm/v2/Inventory/Hardware/History"
 BY_FRU = "/hsm/v2/Inventory/HardwareByFRU/History"
 EVENT_TYPES = {"added": "Added", "removed": "Removed", "scanned": "Scanned", "detected": "Detected"}
-EventTest = Callable[[Json], bool]
+EventTest = Callable[[HistoryEvent], bool]
 
 
 class History:
     def __init__(self, inventory: Inventory) -> None:
-        self._table: RecordTable = inventory.history
+        self._table: RecordTable[list[HistoryEvent]] = inventory.history
         self._hardware_seeds = inventory.hardware_seeds
 
     def of_place(self, call: Call) -> Reply:
@@ -38,7 +39,7 @@ class History:
             call, name, (event for event in self._events(self._places_of([name])) if event["FRUID"] == name)
         )
 
-    def _one(self, call: Call, name: str, events: Iterable[Json]) -> Reply:
+    def _one(self, call: Call, name: str, events: Iterable[HistoryEvent]) -> Reply:
         try:
             tests = _tests(call)
         except ValueError as error:
@@ -55,7 +56,7 @@ class History:
     def by_fru(self, call: Call) -> Reply:
         return self._all(call, "FRUID")
 
-    def _all(self, call: Call, key: str) -> Reply:
+    def _all(self, call: Call, key: Literal["ID", "FRUID"]) -> Reply:
         xnames = values(call, "id")
         if not all(map(verified, xnames)):
             return problem(400, "Invalid xname")
@@ -69,20 +70,20 @@ class History:
             tests.append(lambda event: event["FRUID"] in frus)
         places = [verified(xname) for xname in xnames] or (self._places_of(frus) if frus else list(self._table))
         events = self._events(places)
-        grouped: dict[str, list[Json]] = {}
+        grouped: dict[str, list[HistoryEvent]] = {}
         for event in _in_order_of_time(event for event in events if _passes(event, tests)):
             grouped.setdefault(event[key], []).append(event)
         histories = [{"ID": name, "History": history} for name, history in grouped.items()]
         # An empty list is nil in Go, and null on the wire.
         return json_reply({"Components": histories or None})
 
-    def _events(self, xnames: Iterable[str]) -> Iterable[Json]:
+    def _events(self, xnames: Iterable[str]) -> Iterable[HistoryEvent]:
         for xname in dict.fromkeys(xnames):
             yield from self._table.get(xname, ())
 
     def _places_of(self, frus: Iterable[str]) -> list[str]:
         """Places where these FRUs may have been: where the machine has them, and every place with later events."""
-        return [*filter(None, map(self._hardware_seeds.with_fru, frus)), *self._table.touched()]
+        return [*filter(None, map(self._hardware_seeds.with_fru, frus)), *self._table.assigned_keys()]
 
     def delete_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
@@ -134,11 +135,11 @@ def _time_test(limit: float, sign: int) -> EventTest:
     return lambda event: (parse_time(event["Timestamp"]) - limit) * sign > 0
 
 
-def _passes(event: Json, tests: Sequence[EventTest]) -> bool:
+def _passes(event: HistoryEvent, tests: Sequence[EventTest]) -> bool:
     return all(test(event) for test in tests)
 
 
-def _in_order_of_time(events: Iterable[Json]) -> list[Json]:
+def _in_order_of_time(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
     return sorted(events, key=lambda event: parse_time(event["Timestamp"]))
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.records import Json
 from csm_emulator.services.smd.hardware.numbering import lineage
+from csm_emulator.services.smd.hardware.seed_data import HistoryEvent
 from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.state.clock import rfc3339
 
@@ -29,8 +30,8 @@ def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
     if len(roots) > MAX_SEPARATE_LOOKUPS:
         candidates: Iterable[str] = inventory.hardware
     else:
-        of_seed = dict.fromkeys(xname for place in roots for xname in inventory.hardware_seeds.below(place))
-        candidates = inventory.hardware.in_order(of_seed)
+        seed_keys = dict.fromkeys(xname for place in roots for xname in inventory.hardware_seeds.below(place))
+        candidates = inventory.hardware.keys_in_order(seed_keys)
     return [xname for xname in candidates if any(ancestor in roots for ancestor in lineage(xname))]
 
 
@@ -39,18 +40,18 @@ def store(inventory: Inventory, records: Sequence[tuple[Json, Json]], now: float
 
     Of several records with one xname the first is stored, and all are in the history.
     """
-    last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in records}
+    last = {place["ID"]: inventory.history.get(place["ID"], [])[-1:] for place, _ in records}
     for place, fru in reversed(records):
         inventory.frus[fru["FRUID"]] = fru
         inventory.hardware[place["ID"]] = {**place, "PopulatedFRU": fru["FRUID"]}
     for place, fru in records:
-        latest = last[place["ID"]]
-        if (latest.get("FRUID"), latest.get("EventType")) != (fru["FRUID"], "Detected"):
+        detected = [(event["FRUID"], event["EventType"]) for event in last[place["ID"]]]
+        if detected != [(fru["FRUID"], "Detected")]:
             add_history_event(inventory, place["ID"], fru["FRUID"], "Detected", now)
 
 
 def add_history_event(inventory: Inventory, xname: str, fru: str, event: str, now: float) -> None:
-    entry = {"ID": xname, "FRUID": fru, "Timestamp": rfc3339(now), "EventType": event}
+    entry = HistoryEvent(ID=xname, FRUID=fru, Timestamp=rfc3339(now), EventType=event)
     inventory.history[xname] = [*inventory.history.get(xname, ()), entry]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypedDict
 
 from csm_emulator.dialects.go_json.types import encode
 from csm_emulator.machine.parts import Part
@@ -124,14 +125,23 @@ class FruSeeds(Mapping[str, Json]):
         return self._numbering.total
 
 
-class HistorySeeds(Mapping[str, Json]):
+class HistoryEvent(TypedDict):
+    """In the form of the API."""
+
+    ID: str
+    FRUID: str
+    Timestamp: str
+    EventType: str
+
+
+class HistorySeeds(Mapping[str, list[HistoryEvent]]):
     """Every place has one event: its FRU was detected."""
 
     def __init__(self, numbering: Numbering, discovery_time: float) -> None:
         self._numbering = numbering
         self._timestamp = rfc3339(discovery_time)
 
-    def __getitem__(self, xname: str) -> Json:
+    def __getitem__(self, xname: str) -> list[HistoryEvent]:
         fru = self._numbering.fru_id(self._numbering.item(xname))
         return [{"ID": xname, "FRUID": fru, "Timestamp": self._timestamp, "EventType": "Detected"}]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from csm_emulator.dialects.go_json.types import STRING, pointer_to, slice_of, struct
 from csm_emulator.dialects.hms.names import hms_type, verified
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.errors import with_body
@@ -57,7 +57,7 @@ _CRASH = "SMD ends the connection here without an answer: runtime error"
 class Interfaces:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
-        self._table: RecordTable = hsm.inventory.interfaces
+        self._table: RecordTable[Record] = hsm.inventory.interfaces
         self._owners = hsm.inventory.owners
 
     def list(self, call: Call) -> Reply:

@@ -97,7 +97,7 @@ class Reservations:
         xnames = self._with_keys(body, KEY_REQUIRED)
         if xnames is None:
             return _server_errors(body)
-        xnames = [xname for xname in xnames if (self._reservations.find(xname) or {}).get("expires") is not None]
+        xnames = [xname for xname in xnames if self._reservations.expires(xname)]
         reply = _keys_reply(body, xnames)
         for xname in xnames:
             self._reservations.renew(xname, body["ReservationDuration"])
@@ -125,7 +125,7 @@ class Reservations:
         return json_reply({"Success": success, "Failure": failures})
 
     def _reservation_status(self, xname: str) -> Json:
-        reservation = self._reservations.find(xname) or {}
+        reservation = self._reservations.get(xname)
         return {"ID": xname, "DeputyKey": reservation["deputy"], **times(reservation)}
 
 

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 
 _MINUTE = 60.0
+
+
+class Reservation(TypedDict):
+    created: float
+    expires: float | None
+    """None without an end."""
+    deputy: str
+    key: str
 
 
 class ReservationTable:
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._table = context.tables.open("smd.reservations")
-        self._numbers = context.tables.open("smd.reservations.numbers")
+        self._table: RecordTable[Reservation] = context.tables.open("smd.reservations")
+        self._numbers: RecordTable[int] = context.tables.open("smd.reservations.numbers")
 
-    def find(self, xname: str) -> Json | None:
+    def find(self, xname: str) -> Reservation | None:
         reservation = self._table.get(xname)
         if (
             reservation is not None
@@ -28,7 +38,16 @@ class ReservationTable:
             return None
         return reservation
 
-    def create(self, xname: str, minutes: int) -> Json:
+    def get(self, xname: str) -> Reservation:
+        """The reservation of a component that has one."""
+        return self._table[xname]
+
+    def expires(self, xname: str) -> bool:
+        """Whether the component has a reservation that has an end."""
+        reservation = self.find(xname)
+        return reservation is not None and reservation["expires"] is not None
+
+    def create(self, xname: str, minutes: int) -> Reservation:
         number = self._numbers.get("last", 0) + 1
         self._numbers["last"] = number
         now, random = self._context.clock.now(), self._context.random
@@ -46,7 +65,7 @@ class ReservationTable:
     def remove(self, xname: str) -> None:
         self._table.pop(xname, None)
 
-    def with_keys(self, kind: str, keys: Iterable[str]) -> list[str]:
+    def with_keys(self, kind: Literal["key", "deputy"], keys: Iterable[str]) -> list[str]:
         """The components whose ``key`` or ``deputy`` key is one of these; a key begins with the xname."""
         xnames = []
         for key in dict.fromkeys(keys):
@@ -57,11 +76,11 @@ class ReservationTable:
         return xnames
 
 
-def times(reservation: Json) -> Json:
+def times(reservation: Reservation) -> Json:
     """When it was created and, if it has an end, when it expires, in whole seconds."""
     creation = {"CreationTime": rfc3339(reservation["created"], 0)}
     return creation | expiration(reservation)
 
 
-def expiration(reservation: Json) -> Json:
+def expiration(reservation: Reservation) -> Json:
     return {} if reservation["expires"] is None else {"ExpirationTime": rfc3339(reservation["expires"], 0)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from joserfc import jwt
 from joserfc.errors import ExpiredTokenError, JoseError
@@ -27,7 +27,16 @@ HOUR = 3600
 NAMES, NAMESPACES = "bound_service_account_names", "bound_service_account_namespaces"
 CLOCK_SKEW = 60
 """Seconds: Vault's ``clock_skew_leeway``."""
-_ROLES = {
+
+
+class Role(TypedDict):
+    policies: list[str]
+    ttl: int
+    more: NotRequired[dict[str, list[str]]]
+    """The names and namespaces of service accounts to which the role is bound."""
+
+
+_ROLES: dict[str, Role] = {
     "jwt/manta": {"policies": ["manta"], "ttl": HOUR},
     "kubernetes/tapms-operator": {
         "policies": ["tapms-operator"],
@@ -83,7 +92,7 @@ class Logins:
         )
         return envelope(self._requests.next(), auth=self._tokens.create(specification))
 
-    def _service_account(self, token: str, role: Json) -> str:
+    def _service_account(self, token: str, role: Role) -> str:
         """Namespace and name of a service account, whose token Kubernetes reviews."""
         reply = self._mesh.ask("kubernetes", "POST", REVIEWS, {"spec": {"token": token}})
         status = reply.json()["status"] if reply.ok else {}

@@ -7,11 +7,12 @@ import hmac
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.seed_data.secrets import vault_root
 from csm_emulator.services.vault.auth.policies import DEFAULT, ROOT
 from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal
 from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call
 
 MAX_TTL = 2_764_800
@@ -35,7 +36,7 @@ class Tokens:
         self._clock = context.clock
         self._random = context.random
         self._scheduler = context.scheduler
-        self._table = context.tables.open("vault.tokens")
+        self._table: RecordTable[Record] = context.tables.open("vault.tokens")
         """By a hash of the token, so that the state file contains no token."""
         self._count = context.tables.open("vault.tokens.count", {"count": 0})
         context.scheduler.register("vault.token", self._expire)

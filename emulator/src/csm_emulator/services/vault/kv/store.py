@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.vault.responses import Refusal, seconds
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.state.tables import RecordTable
@@ -20,8 +20,8 @@ class Secrets:
 
     def __init__(
         self,
-        table: RecordTable,
-        settings: RecordTable,
+        table: RecordTable[Record],
+        settings: RecordTable[Record],
         sources: dict[str, Source],
         default_key: Callable[[str], str] = str,
     ) -> None:
