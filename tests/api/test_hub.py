@@ -481,7 +481,7 @@ def test_a_stream_follows_changes_of_the_readers_rights(
 
 def test_a_drain_ends_every_reader_cleanly_and_takes_no_more(database: Database) -> None:
     async def scenario() -> None:
-        async with hub_of(database) as hub, follow(hub) as one, follow(hub, after="start") as two:
+        async with hub_of(database) as hub, follow(hub) as one, follow(hub, cursor="start") as two:
             reader = await open_reader(hub, Subscription(Rights()))
             hub.drain()
             await asyncio.gather(one.call.task, two.call.task)
