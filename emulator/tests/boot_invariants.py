@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.plan import PlannedPort
 from csm_emulator.site import Site
 from site_invariants import SiteView
 
@@ -90,7 +90,7 @@ def _all(site: Site, path: str, name: str) -> list[Any] | None:
         next_page = f"&after_id={page['next']['after_id']}"
 
 
-def edge_ports(site: Site) -> dict[str, PortPlace]:
+def edge_ports(site: Site) -> dict[str, PlannedPort]:
     """The edge ports by the NIC that is planned there."""
     return {place.end: place for place in site.machine.fabric.plan.ports.values() if place.edge and place.end}
 
@@ -105,12 +105,12 @@ def check_frames(site: Site, tags: tuple[int | None, ...]) -> None:
             if source != target:
                 for tag in tags:
                     reckoned = _passes(site, ports[source], ports[target], tag)
-                    walked = fabric.frame(source, target, tag)
+                    walked = fabric.trace_frame(source, target, tag)
                     assert walked.reached == reckoned, f"{source} to {target} with {tag}: {walked}"
-                    assert walked.reached or walked.why
+                    assert walked.reached or walked.drop_reason
 
 
-def _passes(site: Site, source: PortPlace, target: PortPlace, tag: int | None) -> bool:
+def _passes(site: Site, source: PlannedPort, target: PlannedPort, tag: int | None) -> bool:
     source_state, target_state = site.machine.fabric.state(source.xname), site.machine.fabric.state(target.xname)
     powered = all(site.machine.power.state(place.switch.xname) == "on" for place in (source, target))
     if not (source_state.online and target_state.online and powered):
@@ -131,7 +131,7 @@ def check_pushed(site: Site, excused: set[str], quiet_since: float) -> None:
         return
     fabric = site.machine.fabric
     for place in edge_ports(site).values():
-        intention = fabric.intention(place.xname)
+        intention = fabric.intended_state(place.xname)
         if place.xname not in excused and intention is not None:
             effective: Mapping[str, object] = fabric.state(place.xname).data()
             for name, value in intention.items():

@@ -20,7 +20,7 @@ _OF_THE_MACHINE = ("boot.", "power.", "controller.")
 
 
 class SiteView:
-    """A site with the interface that the checks of the bare machine use, and the machine's own part of the agenda."""
+    """A site with the interface that the checks of the bare machine use, and the machine's own scheduled actions."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -36,26 +36,28 @@ class SiteView:
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
         """All rows of the tables, in order."""
         tables = {name: list(table.items()) for name, table in self.site.tables._tables.items() if name != "clock"}
-        return tables | {"agenda": [(key, due) for key, due in tables["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
+        return tables | {
+            "scheduler": [(key, due) for key, due in tables["scheduler"] if due[1].startswith(_OF_THE_MACHINE)]
+        }
 
     def scheduled_actions(self) -> list[list[Any]]:
-        return [due for due in self.table("agenda").values() if due[1].startswith(_OF_THE_MACHINE)]
+        return [due for due in self.table("scheduler").values() if due[1].startswith(_OF_THE_MACHINE)]
 
     def due(self, kind: str) -> list[list[Any]]:
-        return [args for _, name, args in self.table("agenda").values() if name == kind]
+        return [args for _, name, args in self.table("scheduler").values() if name == kind]
 
 
 def check_machine(view: SiteView) -> None:
     invariants.check(view)  # type: ignore[arg-type]
 
 
-def check_agenda(view: SiteView) -> None:
+def check_scheduler(view: SiteView) -> None:
     """No action is overdue, every action has a handler, and every live transition has its next action."""
     now, transitions = view.clock.now(), view.table("pcs.transitions")
-    for moment, kind, _ in view.table("agenda").values():
+    for moment, kind, _ in view.table("scheduler").values():
         assert moment >= now, f"{kind} is overdue"
         assert kind in view.scheduler._actions
-    going = view.due("pcs.goes-on")
+    going = view.due("pcs.run-phase")
     assert {args[0] for args in going} <= set(transitions)
     if view.site.faults.present("service-restart", "pcs"):
         return
@@ -121,7 +123,7 @@ def check_ready(view: SiteView, excused: set[str], quiet_until: float) -> None:
     for part in view.machine.parts("Node"):
         node = part.xname
         component = components.get(node)
-        if component is None or component["State"] != "Ready" or node in excused or view.boot.beating(node):
+        if component is None or component["State"] != "Ready" or node in excused or view.boot.sends_heartbeats(node):
             continue
         since = max(stopped[node], quiet_until)
         assert view.clock.now() - since <= BEATS_NO_MORE, f"{node} is {view.boot.stage(node)}, and Ready"

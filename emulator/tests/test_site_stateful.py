@@ -290,7 +290,7 @@ class ServiceSequences(RuleBasedStateMachine):
         self.quiet_until = self.site.clock.now()
         self.site.step(7200.0)
         assert site_invariants.running(self.view) == []
-        assert self.view.due("pcs.goes-on") == []
+        assert self.view.due("pcs.run-phase") == []
         site_invariants.check_ready(self.view, self.excused, 0.0)
 
     @invariant()
@@ -298,7 +298,7 @@ class ServiceSequences(RuleBasedStateMachine):
         if not hasattr(self, "site"):
             return
         site_invariants.check_machine(self.view)
-        site_invariants.check_agenda(self.view)
+        site_invariants.check_scheduler(self.view)
         site_invariants.check_successes(self.view, self.seen)
         site_invariants.check_ready(self.view, self.excused, self.quiet_until)
         site_invariants.check_locked(self.view, {x: since for x, since in self.locked.items() if x not in self.lent})

@@ -34,12 +34,12 @@ class MachineRequest:
 
 def choose_machine(state_file: StateFile, request: MachineRequest) -> StartOptions:
     """The machine to run; raises ``InvalidMachine`` when the state file holds another one than requested."""
-    source, seed = state_file.about("topology"), state_file.about("seed")
+    source, seed = state_file.metadata("topology"), state_file.metadata("seed")
     if source is None:
         source, seed = _source(request.topology or DEFAULT, request.hint), 1 if request.seed is None else request.seed
         topology = _topology(source)
-        state_file.set_about("topology", source)
-        state_file.set_about("seed", seed)
+        state_file.set_metadata("topology", source)
+        state_file.set_metadata("seed", seed)
     else:
         _check_same_machine(state_file, source, seed, request)
         topology = _topology(source)

@@ -191,7 +191,7 @@ def _copy(path: Path, target: Path, own: Path) -> Path:
 def _check_loadable(path: Path) -> None:
     """Opens the saved state once, so that an error shows before the current state is replaced."""
     with contextlib.closing(StateFile(path)) as saved:
-        if saved.about("topology") is None:
+        if saved.metadata("topology") is None:
             raise InvalidMachine("the file holds no machine; `csm-emulator save FILE` writes one")
         Site(choose_machine(saved, MachineRequest()), saved).close()
 

@@ -65,7 +65,7 @@ class FaultInjection:
         return ReplyWithFaults(reply, self._strikes("lost-response", service, call) is not None, delay)
 
     def _strikes(self, kind: str, service: str, call: Call) -> Fault | None:
-        return self._faults.strikes(kind, service, when=lambda fault: _matches_call(fault, call))
+        return self._faults.trigger(kind, service, when=lambda fault: _matches_call(fault, call))
 
 
 def _matches_call(fault: Fault, call: Call) -> bool:

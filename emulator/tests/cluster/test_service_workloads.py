@@ -220,8 +220,8 @@ def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
     tiny.machine.power.reset(OTHER, "ForceRestart", "test")
     scale(tiny, ("services", "cray-tftp"), 1)
     tiny.step(600)
-    assert tiny.machine.boot.beating(OFF)
-    assert tiny.machine.boot.beating(OTHER)
+    assert tiny.machine.boot.sends_heartbeats(OFF)
+    assert tiny.machine.boot.sends_heartbeats(OTHER)
     assert "iPXE 1.21" in "".join(tiny.context.consoles.read(OFF, START)[0])
 
 
@@ -230,7 +230,7 @@ def test_nodes_boot_with_the_ipxe_that_was_built_last(tiny: Site) -> None:
     scale(tiny, ("services", "cray-ipxe-x86-64"), 0)
     tiny.machine.power.reset(OFF, "On", "test")
     tiny.step(900)
-    assert tiny.machine.boot.beating(OFF)
+    assert tiny.machine.boot.sends_heartbeats(OFF)
 
 
 def test_components_wait_for_the_batcher(tiny: Site) -> None:

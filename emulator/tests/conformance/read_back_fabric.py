@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from conformance.legal_values import LABELS, TEXT
 from conformance.read_back import ReadBack, Request, Row, Thing, get
-from csm_emulator.machine.fabric.plan import Plan
+from csm_emulator.machine.fabric.plan import FabricPlan
 from csm_emulator.machine.topology import catalog as topologies
 
-_PORTS = {port.xname: port.dfa for port in Plan(topologies.load("tiny")).ports.values() if port.edge}
+_PORTS = {port.xname: port.dfa for port in FabricPlan(topologies.load("tiny")).ports.values() if port.edge}
 _DFAS = st.lists(st.sampled_from(sorted(_PORTS.values())), max_size=6, unique=True)
 _NAME = st.from_regex(r"[A-Za-z0-9_~:@+-][A-Za-z0-9._~:@+-]{0,60}", fullmatch=True)
 

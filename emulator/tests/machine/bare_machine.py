@@ -67,7 +67,7 @@ class BareMachine:
 
     def scheduled_actions(self) -> list[list[Any]]:
         """Moment, kind and arguments of every scheduled action."""
-        return list(self.table("agenda").values())
+        return list(self.table("scheduler").values())
 
     def keep(self) -> None:
         self._now["now"] = self.clock.unheld_now()

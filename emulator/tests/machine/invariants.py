@@ -15,13 +15,15 @@ ON_THE_WAY = {POST, PXE, KERNEL, SYSTEMD}
 def check(bare: BareMachine) -> None:
     check_power(bare)
     check_nodes(bare)
-    check_agenda(bare)
+    check_scheduler(bare)
     check_log(bare)
 
 
 def check_power(bare: BareMachine) -> None:
     for part in bare.machine.parts(*SWITCHED):
-        assert bare.power.state(part.xname) == OFF or bare.power.fed(part.xname), f"{part.xname} is on without power"
+        assert bare.power.state(part.xname) == OFF or bare.power.has_input_power(part.xname), (
+            f"{part.xname} is on without power"
+        )
         assert bare.power.since(part.xname) <= bare.clock.now()
     for part in bare.machine.parts():
         if bare.power.reachable(part.xname):
@@ -33,10 +35,10 @@ def check_nodes(bare: BareMachine) -> None:
         node = part.xname
         stage = bare.boot.stage(node)
         assert (stage == "off") == (bare.power.state(node) == OFF), f"{node} is {bare.power.state(node)} and in {stage}"
-        assert bare.boot.beating(node) == (stage == "up")
+        assert bare.boot.sends_heartbeats(node) == (stage == "up")
 
 
-def check_agenda(bare: BareMachine) -> None:
+def check_scheduler(bare: BareMachine) -> None:
     """Scheduled actions concern known parts, and every started process has its next action."""
     live: dict[str, int] = {}
     orders = bare.table("machine.power.orders")
@@ -44,7 +46,7 @@ def check_agenda(bare: BareMachine) -> None:
         assert moment >= bare.clock.now()
         assert kind in bare.scheduler._actions
         assert bare.machine.part(args[0]) is not None
-        if kind == "boot.goes-on":
+        if kind == "boot.end-stage":
             record = bare.boot.record(args[0])
             counts = (record["stage"], record["boots"]) == (args[1], args[2])
         elif kind.startswith("power."):

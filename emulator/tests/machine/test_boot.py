@@ -18,15 +18,15 @@ def test_the_ladder(bare: BareMachine) -> None:
     bare.step(LONG)
     assert bare.event_values("stage", NODE) == LADDER
     assert bare.event_values("beat", NODE) == ["started"]
-    assert bare.boot.beating(NODE)
+    assert bare.boot.sends_heartbeats(NODE)
 
 
 def test_it_takes_three_to_eight_minutes(bare: BareMachine) -> None:
     bare.order(NODE, "On")
     bare.step(165)
-    assert not bare.boot.beating(NODE)
+    assert not bare.boot.sends_heartbeats(NODE)
     bare.step(480 - 165)
-    assert bare.boot.beating(NODE)
+    assert bare.boot.sends_heartbeats(NODE)
 
 
 def test_the_kernel_and_its_parameters_come_from_the_boot_script(bare: BareMachine) -> None:
@@ -55,7 +55,7 @@ def test_without_a_kernel_the_node_asks_again(bare: BareMachine, script: str | N
     bare.order(NODE, "On")
     bare.step(LONG)
     assert [round(later - earlier, 3) for earlier, later in pairwise(moments)] == [30.0, 30.0, 30.0]
-    assert bare.boot.beating(NODE)
+    assert bare.boot.sends_heartbeats(NODE)
 
 
 @pytest.mark.parametrize("stage", LADDER[:-1])
@@ -70,7 +70,7 @@ def test_the_fault_boot_hangs_at_a_stage(bare: BareMachine, stage: str) -> None:
     assert bare.boot.stage(NODE) == "hung"
     bare.order(NODE, "ForceRestart")
     bare.step(LONG)
-    assert bare.boot.beating(NODE)
+    assert bare.boot.sends_heartbeats(NODE)
 
 
 def test_a_hang_at_another_stage_is_not_used_up(bare: BareMachine) -> None:
@@ -97,8 +97,8 @@ def test_a_node_that_is_switched_off_on_the_way_does_not_go_on(bare: BareMachine
 
 
 def test_other_parts_have_no_stage(bare: BareMachine) -> None:
-    assert not bare.boot.beating("x1000c0s0")
-    assert not bare.boot.beating("nonsense")
+    assert not bare.boot.sends_heartbeats("x1000c0s0")
+    assert not bare.boot.sends_heartbeats("nonsense")
 
 
 def test_what_is_true_of_a_node_can_be_asked(bare: BareMachine) -> None:

@@ -172,7 +172,7 @@ def test_a_slot_that_is_on_again_has_controllers_soon_and_nodes_when_ordered(bar
     assert bare.power.state(RUNNING) == OFF
     bare.order(RUNNING, "On")
     bare.step(LONG)
-    assert bare.boot.beating(RUNNING)
+    assert bare.boot.sends_heartbeats(RUNNING)
 
 
 def test_a_chassis_off_and_on(bare: BareMachine) -> None:
@@ -228,7 +228,7 @@ def test_a_controller_that_restarts_is_away_and_its_nodes_do_not_care(bare: Bare
     bare.step(32)
     assert bare.power.reachable(BMC)
     assert bare.event_values("controller", BMC) == ["down", "up"]
-    assert bare.boot.beating(RUNNING)
+    assert bare.boot.sends_heartbeats(RUNNING)
 
 
 def test_power_lost_during_a_restart_counts(bare: BareMachine) -> None:

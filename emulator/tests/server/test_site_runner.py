@@ -137,13 +137,13 @@ def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil",
     [
-        "UPDATE about SET value = '{}' WHERE name = 'topology'",
-        "UPDATE about SET value = '{\"name\": \"atlantis\"}' WHERE name = 'topology'",
-        "UPDATE about SET value = 'no JSON' WHERE name = 'seed'",
-        "INSERT INTO kept VALUES (NULL, 'clock', 'now', '[]') ON CONFLICT DO UPDATE SET value = excluded.value",
-        "INSERT INTO kept VALUES (NULL, 'agenda', 'x', '[]')",
-        "INSERT INTO kept VALUES (NULL, 'faults', 'f1', '{\"colour\": 1}')",
-        "INSERT INTO kept VALUES (NULL, 'smd.components', 'x0', 'no JSON')",
+        "UPDATE metadata SET value = '{}' WHERE name = 'topology'",
+        "UPDATE metadata SET value = '{\"name\": \"atlantis\"}' WHERE name = 'topology'",
+        "UPDATE metadata SET value = 'no JSON' WHERE name = 'seed'",
+        "INSERT INTO records VALUES (NULL, 'clock', 'now', '[]') ON CONFLICT DO UPDATE SET value = excluded.value",
+        "INSERT INTO records VALUES (NULL, 'scheduler', 'x', '[]')",
+        "INSERT INTO records VALUES (NULL, 'faults', 'f1', '{\"colour\": 1}')",
+        "INSERT INTO records VALUES (NULL, 'smd.components', 'x0', 'no JSON')",
         "DROP TABLE log",
     ],
 )
@@ -169,11 +169,11 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
 def test_an_action_without_a_handler_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Such an action may come from another version of the emulator."""
     state_file = StateFile(tmp_path / "state")
-    state_file.write([("agenda", "1", json.dumps([0.0, "of.yore", []]))], [])
+    state_file.write([("scheduler", "1", json.dumps([0.0, "of.yore", []]))], [])
     state_file.close()
     with running_site(tmp_path / "state") as running:
         asyncio.run(running.step(10))
-        assert all(value[1] != "of.yore" for value in running.site.tables._tables["agenda"].values())
+        assert all(value[1] != "of.yore" for value in running.site.tables._tables["scheduler"].values())
     assert "of.yore" in caplog.text
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -117,9 +119,27 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
+def test_a_file_of_format_1_is_refused_and_may_be_replaced(tmp_path: Path) -> None:
+    """Format 1 had other names of tables."""
+    path = tmp_path / "state"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+        connection.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, shelf TEXT, key TEXT, value TEXT)")
+        connection.execute("INSERT INTO about VALUES ('format', '1')")
+        connection.commit()
+    content = path.read_bytes()
+    with pytest.raises(InvalidMachine, match="has format 1, but this emulator reads format 2; name another file"):
+        StateFile(path)
+    assert path.read_bytes() == content
+    state_file = StateFile(tmp_path / "other")
+    state_file.copy_to(path)
+    state_file.close()
+    StateFile(path).close()
+
+
 def test_another_format_is_refused(tmp_path: Path) -> None:
     state_file = StateFile(tmp_path / "state")
-    state_file.set_about("format", 99)
+    state_file.set_metadata("format", 99)
     state_file.close()
     with pytest.raises(InvalidMachine, match="format 99"):
         StateFile(tmp_path / "state")

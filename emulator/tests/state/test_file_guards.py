@@ -27,9 +27,9 @@ def test_two_emulators_cannot_have_one_state(tmp_path: Path) -> None:
     with closing(StateFile(tmp_path / "state")) as first:
         with pytest.raises(InvalidMachine, match="does another emulator use it"):
             StateFile(tmp_path / "state")
-        first.write([("shelf", "key", "1")], [])
+        first.write([("numbers", "key", "1")], [])
     with closing(StateFile(tmp_path / "state")) as second:
-        assert list(second.rows()) == [("shelf", "key", "1")]
+        assert list(second.rows()) == [("numbers", "key", "1")]
 
 
 def test_only_its_owner_may_read_it_and_its_copies(tmp_path: Path) -> None:
@@ -52,11 +52,11 @@ def test_a_copy_takes_the_place_of_a_copy_and_of_nothing_else(tmp_path: Path) ->
                 state_file.copy_to(path)
         state_file.copy_to(tmp_path / "copy")
         state_file.copy_to(tmp_path / "copy")
-        state_file.write([("shelf", "key", "1")], [])
+        state_file.write([("numbers", "key", "1")], [])
     assert letter.read_text() == "dear"
     assert not list(tmp_path.glob(".*"))
     with closing(StateFile(tmp_path / "state")) as second_file:
-        assert list(second_file.rows()) == [("shelf", "key", "1")]
+        assert list(second_file.rows()) == [("numbers", "key", "1")]
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "\ud800", "no/such/folder"])
@@ -69,17 +69,17 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     with closing(StateFile(tmp_path / "state")) as state_file:
         state_file._connection.execute("PRAGMA max_page_count = 20")
         with pytest.raises(Unavailable, match="full"):
-            state_file.write([("shelf", "key", "x" * 1_000_000)], [(1, "{}")])
+            state_file.write([("numbers", "key", "x" * 1_000_000)], [(1, "{}")])
         assert list(state_file.rows()) == []
         assert state_file.last_entry() == 0
         state_file._connection.execute("PRAGMA max_page_count = 10000")
-        state_file.write([("shelf", "key", "1")], [(1, "{}")])
+        state_file.write([("numbers", "key", "1")], [(1, "{}")])
         assert state_file.last_entry() == 1
 
 
 def test_text_that_no_file_can_hold_is_no_end_of_it(tmp_path: Path) -> None:
     tables = RecordTables()
-    table: RecordTable[int] = tables.open("shelf")
+    table: RecordTable[int] = tables.open("numbers")
     table["\ud800"] = 1
     with closing(StateFile(tmp_path / "state")) as state_file, pytest.raises(Unavailable):
         state_file.write(tables.take_changes(), [])

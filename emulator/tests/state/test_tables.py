@@ -24,14 +24,14 @@ VALUES = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.integers(
 class TableLikeADict(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(prefix="canton-shelf-")
+        self.folder = tempfile.TemporaryDirectory(prefix="canton-table-")
         self.model: dict[str, Any] = dict(SEED)
         self.open()
 
     def open(self) -> None:
         self.file = StateFile(Path(self.folder.name) / "state")
         self.tables = RecordTables(self.file.rows())
-        self.table: RecordTable[Json] = self.tables.open("shelf", SEED)
+        self.table: RecordTable[Json] = self.tables.open("letters", SEED)
 
     @rule(key=KEYS, value=VALUES)
     def put(self, key: str, value: Any) -> None:
@@ -116,7 +116,7 @@ def test_only_differences_are_written() -> None:
     assert tables.take_changes() == []
 
 
-def test_a_shelf_has_one_owner() -> None:
+def test_a_table_has_one_owner() -> None:
     tables = RecordTables()
     tables.open("s")
     with pytest.raises(ValueError, match="owner"):

@@ -1,4 +1,4 @@
-"""The clock and the agenda: actions run in order, each at its own moment, also after a restart."""
+"""The clock and the scheduler: actions run in order, each at its own moment, also after a restart."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Boot:
         self._table = context.tables.open(
             "machine.boot", {part.xname: up if part.xname in running else down for part in machine.parts("Node")}
         )
-        context.scheduler.register("boot.goes-on", self._goes_on)
+        context.scheduler.register("boot.end-stage", self._end_stage)
 
     def record(self, node: str) -> BootRecord:
         return self._table[node].copy()
@@ -64,7 +64,7 @@ class Boot:
     def stage(self, node: str) -> str:
         return self._table[node]["stage"]
 
-    def beating(self, node: str) -> bool:
+    def sends_heartbeats(self, node: str) -> bool:
         """Whether the node sends heartbeats."""
         return node in self._table and self.stage(node) == UP
 
@@ -84,7 +84,7 @@ class Boot:
             self._enter(xname, OFF, "power")
 
     def begin(self, node: str, cause: str) -> None:
-        """Boots from the start, whatever the node was doing."""
+        """Starts a boot; a boot or shutdown in progress is abandoned."""
         self._table[node] = {**self._table[node], "boots": self._table[node]["boots"] + 1}
         self._enter(node, POST, cause)
 
@@ -105,15 +105,15 @@ class Boot:
             self._wait(node, stage, self._context.chance(_SPANS[stage], stage, node, self._table[node]["boots"]))
 
     def _wait(self, node: str, stage: str, seconds: float, *, has_ipxe: bool = True) -> None:
-        self._context.scheduler.after(seconds, "boot.goes-on", node, stage, self._table[node]["boots"], has_ipxe)
+        self._context.scheduler.after(seconds, "boot.end-stage", node, stage, self._table[node]["boots"], has_ipxe)
 
-    def _goes_on(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
-        """Ends a stage, unless the node was switched off or rebooted meanwhile."""
+    def _end_stage(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
+        """Begins the next stage, unless the node was switched off or rebooted since this stage began."""
         record = self._table[node]
         if record["stage"] != stage or record["boots"] != boots:
             return
         faults = self._context.faults
-        if faults.strikes("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
+        if faults.trigger("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
             self._enter(node, HUNG, f"fault boot-hangs at {stage}")
         elif not has_ipxe:
             self._context.notify("stage", node, PXE)

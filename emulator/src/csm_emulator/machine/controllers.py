@@ -18,49 +18,51 @@ class Controllers:
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
         self._context = context
-        self._away: RecordTable[float] = context.tables.open("machine.controllers.away")
-        """Moment at which a restarting controller answers again."""
-        context.scheduler.register("controller.back", self._back)
+        self._restarting: RecordTable[float] = context.tables.open("machine.controllers.restarting")
+        """By restarting controller: the moment at which it answers again."""
+        context.scheduler.register("controller.end-restart", self._end_restart)
 
     def reachable(self, controller: str) -> bool:
-        """Whether it has power, is not restarting, and has no lasting fault."""
-        if controller in self._away or not self._is_controller(controller):
+        """Whether it has power, is not restarting, and has no permanent fault."""
+        if controller in self._restarting or not self._is_controller(controller):
             return False
-        return self._machine.power.fed(controller) and not self._context.faults.present("bmc-unreachable", controller)
+        return self._machine.power.has_input_power(controller) and not self._context.faults.present(
+            "bmc-unreachable", controller
+        )
 
-    def answers(self, controller: str, about: str) -> bool:
-        """Whether it answers one request about a part; it counts as a use of a fault with a limited number."""
-        struck = self._context.faults.strikes("bmc-unreachable", controller, about)
-        return struck is None and self.reachable(controller)
+    def answers(self, controller: str, part: str) -> bool:
+        """Whether it answers one request about a part; the request counts as a use of a fault of limited number."""
+        fault = self._context.faults.trigger("bmc-unreachable", controller, part)
+        return fault is None and self.reachable(controller)
 
     def restart(self, controller: str, cause: str) -> None:
         self._context.log.add("controller-restart", controller, cause)
         self._announce(controller, "down", cause)
-        self._leave(controller, timings.BMC_RESTART)
+        self._start_restart(controller, timings.BMC_RESTART)
 
     def lose_power(self, xname: str, cause: str) -> None:
         if self._is_controller(xname):
-            self._away.pop(xname, None)
+            self._restarting.pop(xname, None)
             self._announce(xname, "down", cause)
 
     def regain_power(self, xname: str) -> None:
         if self._is_controller(xname):
-            self._leave(xname, timings.BLADE_SETTLES)
+            self._start_restart(xname, timings.BLADE_SETTLES)
 
     def _is_controller(self, xname: str) -> bool:
         part = self._machine.part(xname)
         return part is not None and part.type in CONTROLLERS
 
-    def _leave(self, controller: str, span: tuple[float, float]) -> None:
+    def _start_restart(self, controller: str, span: tuple[float, float]) -> None:
         now = self._context.clock.now()
-        back = now + self._context.chance(span, controller, now)
-        self._away[controller] = back
-        self._context.scheduler.at(back, "controller.back", controller, back)
+        ready_at = now + self._context.chance(span, controller, now)
+        self._restarting[controller] = ready_at
+        self._context.scheduler.at(ready_at, "controller.end-restart", controller, ready_at)
 
-    def _back(self, controller: str, moment: float) -> None:
-        """Marks it as started, unless it lost power or was restarted again meanwhile."""
-        if self._away.get(controller) == moment:
-            del self._away[controller]
+    def _end_restart(self, controller: str, ready_at: float) -> None:
+        """Marks the controller as started, unless it lost power or was restarted again meanwhile."""
+        if self._restarting.get(controller) == ready_at:
+            del self._restarting[controller]
             self._announce(controller, "up", "started")
 
     def _announce(self, controller: str, value: str, cause: str) -> None:

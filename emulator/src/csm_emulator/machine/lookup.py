@@ -26,6 +26,8 @@ class Lookup:
             self._keys = {}
             for value, key in self._pairs():
                 self._keys.setdefault(value, []).append(key)
-        of_seed = [key for value in dict.fromkeys(values) for key in self._keys.get(value, ())]
-        untouched = (key for key in dict.fromkeys(of_seed) if self._table.is_of_seed(key) and key in self._table)
-        return [*untouched, *self._table.touched()]
+        seed_keys = [key for value in dict.fromkeys(values) for key in self._keys.get(value, ())]
+        unchanged_keys = (
+            key for key in dict.fromkeys(seed_keys) if self._table.is_unchanged(key) and key in self._table
+        )
+        return [*unchanged_keys, *self._table.assigned_keys()]

@@ -86,7 +86,7 @@ class Machine:
             remnants = self.remnants(xname)
             description |= {
                 "boot": self.boot.record(xname),
-                "beating": self.boot.beating(xname),
+                "beating": self.boot.sends_heartbeats(xname),
                 "cables": {nic.xname: self.cable_end(nic.xname) for nic in self.nics(xname) if nic.network == "HSN"},
                 "remnants": asdict(remnants) if remnants else None,
             }

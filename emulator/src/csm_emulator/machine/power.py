@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ON, OFF = "on", "off"
 SWITCHED = frozenset({"Chassis", "ComputeModule", "RouterModule", "Node", "CabinetPDUPowerConnector"})
-"""Types with a power switch of their own; other parts have the power state of the parts that feed them."""
+"""Types with a power switch of their own; other parts have the power state of their power sources."""
 RESETS: Mapping[str, tuple[str, ...]] = {
     "Node": ("On", "ForceOff", "Off", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle"),
     "ComputeModule": ("On", "Off", "ForceOff"),
@@ -43,8 +43,9 @@ class ResetRefused(Exception):
 
 
 class Power:
-    """``reset`` sends an order to a controller; its effect comes later, or not at all.
+    """Power state of every part.
 
+    ``reset`` sends an order to a controller; its effect comes later, or not at all.
     An order that changes something replaces the pending one. An order that changes nothing does not: a node that is
     shutting down continues to do so when it gets the order to switch on, since it is still on.
     """
@@ -54,12 +55,12 @@ class Power:
         self._context = context
         self._table = context.tables.open("machine.power", _seed(machine))
         self._orders: RecordTable[int] = context.tables.open("machine.power.orders")
-        self._feeders: dict[str, tuple[str, ...]] = {}
+        self._power_sources: dict[str, tuple[str, ...]] = {}
         for part in machine.parts():
-            for fed in part.feeds:
-                self._feeders[fed] = (*self._feeders.get(fed, ()), part.xname)
+            for consumer in part.feeds:
+                self._power_sources[consumer] = (*self._power_sources.get(consumer, ()), part.xname)
         self.controllers = Controllers(machine, context)
-        self._do: dict[str, Callable[[str, str], None]] = {
+        self._handlers: dict[str, Callable[[str, str], None]] = {
             "On": self._switch_on,
             "ForceOff": self._switch_off,
             "GracefulShutdown": self._shut_down,
@@ -67,30 +68,35 @@ class Power:
             "ForceRestart": self._restart,
             "PowerCycle": self._cycle,
         }
-        context.scheduler.register("power.becomes", self._becomes)
-        context.scheduler.register("power.restarts", self._restarts)
+        context.scheduler.register("power.becomes", self._apply_power_state)
+        context.scheduler.register("power.restarts", self._reboot)
 
     def state(self, xname: str) -> str:
-        """``on`` or ``off``; a part without a switch has the state of the parts that feed it."""
+        """``on`` or ``off``; a part without a switch is on if one of its power sources is, or if it has none."""
         record = self._table.get(xname)
         if record is not None:
             return record["is"]
-        feeders = self._feeders.get(xname, ())
-        return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
+        power_sources = self._power_sources.get(xname, ())
+        return ON if not power_sources or any(self.state(source) == ON for source in power_sources) else OFF
 
     def since(self, xname: str) -> float:
         record = self._table.get(xname)
         return record["since"] if record else 0.0
 
     def state_at(self, xname: str, moment: float) -> str:
-        """As it was at a recent moment: before the last change, what it was before it."""
+        """The state at a recent moment.
+
+        Only the last change is stored, so an earlier moment gives the state before that change.
+        """
         record = self._table.get(xname)
         return self.state(xname) if record is None or record["since"] <= moment else record["was"]
 
-    def fed(self, xname: str) -> bool:
-        """Whether it is supplied with power; of two power supplies one is enough."""
-        feeders = self._feeders.get(xname, ())
-        return not feeders or any(self.state(feeder) == ON and self.fed(feeder) for feeder in feeders)
+    def has_input_power(self, xname: str) -> bool:
+        """Whether it is supplied with power; one of its power sources is enough."""
+        power_sources = self._power_sources.get(xname, ())
+        return not power_sources or any(
+            self.state(source) == ON and self.has_input_power(source) for source in power_sources
+        )
 
     def reachable(self, controller: str) -> bool:
         """Whether the controller answers now."""
@@ -107,13 +113,13 @@ class Power:
             self.controllers.restart(xname, cause)
             return
         self._context.log.add("power-order", xname, cause, action=action)
-        off = "GracefulShutdown" if part.type == "Node" else "ForceOff"
-        self._do[off if action == "Off" else action](xname, cause)
+        off_action = "GracefulShutdown" if part.type == "Node" else "ForceOff"
+        self._handlers[off_action if action == "Off" else action](xname, cause)
 
     def reset_from_system(self, node: str, action: str, cause: str) -> None:
         """Shutdown or reboot from the node's operating system, without its controller."""
         self._context.log.add("power-order", node, cause, action=action)
-        self._do[action](node, cause)
+        self._handlers[action](node, cause)
 
     def _switch_on(self, xname: str, cause: str) -> None:
         if self.state(xname) == OFF:
@@ -151,23 +157,23 @@ class Power:
         self._context.scheduler.after(wait, kind, xname, number, *args)
 
     def _power_up(self, xname: str, number: int, cause: str) -> None:
-        if self._context.faults.strikes("no-power-on", xname):
+        if self._context.faults.trigger("no-power-on", xname):
             self._context.log.add("power-on-failed", xname, "fault no-power-on")
         else:
             self._after(timings.POWER_ON, "power.becomes", xname, number, ON, cause, False)
 
-    def _becomes(self, xname: str, number: int, state: str, cause: str, switch_on_again: bool) -> None:
-        """Applies an order, unless a later one replaced it."""
+    def _apply_power_state(self, xname: str, number: int, state: str, cause: str, switch_on_again: bool) -> None:
+        """Applies an order, unless a later order replaced it."""
         if self._orders.get(xname) != number:
             return
-        if state == ON and not self.fed(xname):
+        if state == ON and not self.has_input_power(xname):
             self._context.log.add("power-on-failed", xname, "no power to switch on")
             return
         self._set(xname, state, cause)
         if switch_on_again:
             self._power_up(xname, number, cause)
 
-    def _restarts(self, xname: str, number: int, cause: str) -> None:
+    def _reboot(self, xname: str, number: int, cause: str) -> None:
         """Reboots the node; its power stays on."""
         if self._orders.get(xname) == number:
             self._machine.boot.begin(xname, cause)
@@ -179,43 +185,45 @@ class Power:
         self._table[xname] = {"is": state, "since": self._context.clock.now(), "was": previous}
         self._context.log.add(f"power-{state}", xname, cause)
         if state == OFF:
-            self._starve(xname)
+            self._propagate_power_loss(xname)
         else:
-            self._revive(xname)
+            self._propagate_power_gain(xname)
         self._machine.boot.power_changed(xname, state)
         self._context.notify("power", xname, state)
 
-    def _starve(self, xname: str) -> None:
-        """Parts that only this part fed lose power with it."""
+    def _propagate_power_loss(self, xname: str) -> None:
+        """Switches off the parts that have no other power source."""
         cause = f"{xname} lost power"
-        for fed in self._fed_by(xname):
-            if self.fed(fed):
+        for consumer in self._consumers(xname):
+            if self.has_input_power(consumer):
                 continue
-            if fed in self._table:
-                self._next_order(fed)
-                self._set(fed, OFF, cause)
+            if consumer in self._table:
+                self._next_order(consumer)
+                self._set(consumer, OFF, cause)
             else:
-                self.controllers.lose_power(fed, cause)
+                self.controllers.lose_power(consumer, cause)
 
-    def _revive(self, xname: str) -> None:
-        """Controllers and parts without a switch start automatically; other parts wait for an order."""
-        for fed in self._fed_by(xname):
-            part = self._machine.part(fed)
-            fed_by_another = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
-            if part is None or fed_by_another:
+    def _propagate_power_gain(self, xname: str) -> None:
+        """Starts the controllers and the parts without a switch that it supplies; other parts wait for an order."""
+        for consumer in self._consumers(xname):
+            part = self._machine.part(consumer)
+            has_another_source = any(
+                source != xname and self.state(source) == ON for source in self._power_sources[consumer]
+            )
+            if part is None or has_another_source:
                 continue
             if _has_no_switch(part):
-                self._set(fed, ON, f"{xname} has power")
+                self._set(consumer, ON, f"{xname} has power")
             else:
-                self.controllers.regain_power(fed)
+                self.controllers.regain_power(consumer)
 
-    def _fed_by(self, xname: str) -> tuple[str, ...]:
+    def _consumers(self, xname: str) -> tuple[str, ...]:
         part = self._machine.part(xname)
         return part.feeds if part else ()
 
 
 def _has_no_switch(part: Part) -> bool:
-    """Whether it has no power switch: a top-of-rack switch is on when its outlet is."""
+    """Whether the part is a top-of-rack switch: it has no power switch and is on when its outlet is."""
     return part.type == "RouterModule" and part.hardware_class == "River"
 
 

@@ -12,21 +12,26 @@ from csm_emulator.errors import InvalidMachine, Unavailable
 from csm_emulator.records import Json
 from csm_emulator.state.tables import Row
 
-FORMAT = 1
+FORMAT = 2
+"""To be raised when a stored name changes: of an SQL table, a record table or a scheduled action."""
 LOCK_WAIT = 1.0
 """Seconds; an emulator that is stopping releases its file within this time."""
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS kept (
-  number INTEGER PRIMARY KEY, shelf TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (shelf, key)
+CREATE TABLE IF NOT EXISTS metadata (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS records (
+  number INTEGER PRIMARY KEY, table_name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+  UNIQUE (table_name, key)
 );
 CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, entry TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
 _UPSERT_ROW = """
-INSERT INTO kept (shelf, key, value) VALUES (?, ?, ?) ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value
+INSERT INTO records (table_name, key, value) VALUES (?, ?, ?)
+ON CONFLICT (table_name, key) DO UPDATE SET value = excluded.value
 """
-_DELETE_ROW = "DELETE FROM kept WHERE shelf = ? AND key = ?"
+_DELETE_ROW = "DELETE FROM records WHERE table_name = ? AND key = ?"
+_METADATA_TABLES = ("metadata", "about")
+"""The table that holds the format: ``about`` in format 1, ``metadata`` since then."""
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 Entry = tuple[int, str]
 """Number and JSON of an entry of the event log."""
@@ -56,8 +61,8 @@ class StateFile:
     def _open(self) -> None:
         # Locked until it is closed: two emulators would overwrite each other's changes.
         self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        file_format = self.about("format") if "about" in tables else None
+        tables = _table_names(self._connection)
+        file_format = _read_format(self._connection, tables)
         if tables and file_format is None:
             raise InvalidMachine(f"{self.path} is not a state of the emulator; name another file")
         if file_format not in (None, FORMAT):
@@ -67,17 +72,17 @@ class StateFile:
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.executescript(_SCHEMA)
-        self.set_about("format", FORMAT)
+        self.set_metadata("format", FORMAT)
 
-    def about(self, name: str) -> Json:
-        row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+    def metadata(self, name: str) -> Json:
+        row = self._connection.execute("SELECT value FROM metadata WHERE name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
-    def set_about(self, name: str, value: object) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
+    def set_metadata(self, name: str, value: object) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO metadata VALUES (?, ?)", (name, json.dumps(value)))
 
     def rows(self) -> list[Row]:
-        return self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number").fetchall()
+        return self._connection.execute("SELECT table_name, key, value FROM records ORDER BY number").fetchall()
 
     def blob(self, key: str) -> bytes | None:
         row = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
@@ -143,7 +148,7 @@ class StateFile:
         try:
             with self._connection:
                 self._connection.execute("BEGIN")
-                for table in ("about", "kept", "log", "blobs"):
+                for table in ("metadata", "records", "log", "blobs"):
                     self._connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (names of our own)
                     self._connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table}")  # noqa: S608
         finally:
@@ -163,11 +168,24 @@ def _make_private(path: Path) -> None:
         raise InvalidMachine(f"{path} cannot be created: {error}; name another file") from error
 
 
+def _table_names(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _read_format(connection: sqlite3.Connection, tables: set[str]) -> Json:
+    """The format of a state file, also of an older one; None if the file is not a state."""
+    for name in _METADATA_TABLES:
+        if name in tables:
+            row = connection.execute(f"SELECT value FROM {name} WHERE name = 'format'").fetchone()  # noqa: S608
+            return None if row is None else json.loads(row[0])
+    return None
+
+
 def _is_state(path: Path) -> bool:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
-        return connection.execute("SELECT 1 FROM about WHERE name = 'format'").fetchone() is not None
-    except sqlite3.Error:
+        return _read_format(connection, _table_names(connection)) is not None
+    except (sqlite3.Error, ValueError):
         return False
     finally:
         connection.close()

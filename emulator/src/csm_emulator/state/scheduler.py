@@ -23,7 +23,7 @@ class ActionNotReady(Exception):
 class Scheduler:
     def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
-        self._table: RecordTable[list[Json]] = tables.open("agenda")
+        self._table: RecordTable[list[Json]] = tables.open("scheduler")
         self._actions: dict[str, Action] = {}
         self.on_error: ErrorHandler | None = None
         """Called in the handler of an exception that an action raised; if None, the exception propagates."""

@@ -17,7 +17,11 @@ from csm_emulator.records import Json
 
 T = TypeVar("T")
 Row = tuple[str, str, str | None]
-"""Table, key, and the value as JSON: empty for a deleted key of the seed, None if no value is to be saved."""
+"""Table, key and JSON value.
+
+``""``: a key of the seed was deleted. None: delete the stored row, either for good or so that it is inserted again at
+the end.
+"""
 
 
 class _Mark(Enum):
@@ -35,7 +39,7 @@ Changes = Mapping[str, T | Literal[_Mark.DELETED]]
 
 
 class RecordTable(MutableMapping[str, T], Generic[T]):
-    """A table; its keys are in the order of the seed, then in that of their addition."""
+    """A table; its keys are in the order of the seed, then the added keys in the order of their addition."""
 
     def __init__(self, name: str, seed: Mapping[str, T], changed: Changes[T]) -> None:
         self.name = name
@@ -60,16 +64,16 @@ class RecordTable(MutableMapping[str, T], Generic[T]):
         return value
 
     def __setitem__(self, key: str, value: T) -> None:
-        went = False
+        moves_to_end = False
         if key not in self:
             self._length += 1
             if key not in self._seed:
                 self._added[key] = None
             # A deleted key that is added again goes to the end, as a new one does.
             self._changes.pop(key, None)
-            went = self._dirty.pop(key, None) is not None
+            moves_to_end = self._dirty.pop(key, None) is not None
         self._changes[key] = value
-        self._dirty[key] = went or self._dirty.get(key, False)
+        self._dirty[key] = moves_to_end or self._dirty.get(key, False)
 
     def __delitem__(self, key: str) -> None:
         if key not in self:
@@ -86,24 +90,24 @@ class RecordTable(MutableMapping[str, T], Generic[T]):
         return key in self._seed if value is _UNCHANGED else value is not _DELETED
 
     def __iter__(self) -> Iterator[str]:
-        return self.in_order(self._seed)
+        return self.keys_in_order(self._seed)
 
-    def in_order(self, of_seed: Iterable[str]) -> Iterator[str]:
-        """Those of these seed keys that are not deleted, then all added keys."""
+    def keys_in_order(self, seed_keys: Iterable[str]) -> Iterator[str]:
+        """The given keys of the seed that are not deleted, then all added keys."""
         changes = self._changes
-        for key in of_seed:
+        for key in seed_keys:
             if changes.get(key) is not _DELETED:
                 yield key
         yield from self._added
 
-    def touched(self) -> Iterator[str]:
-        """The keys that were assigned, of the seed or new."""
+    def assigned_keys(self) -> Iterator[str]:
+        """The keys, of the seed or added, to which a value was assigned."""
         return (key for key, value in self._changes.items() if value is not _DELETED)
 
     def __len__(self) -> int:
         return self._length
 
-    def is_of_seed(self, key: str) -> bool:
+    def is_unchanged(self, key: str) -> bool:
         """Whether the key was neither assigned nor deleted."""
         return key not in self._changes
 
@@ -111,16 +115,17 @@ class RecordTable(MutableMapping[str, T], Generic[T]):
         """The rows to save for the changes since the last call."""
         dirty, self._dirty = self._dirty, {}
         rows: list[Row] = []
-        for key, went in dirty.items():
-            if went:
+        for key, moves_to_end in dirty.items():
+            if moves_to_end:
                 rows.append((self.name, key, None))
-            rows.append((self.name, key, self._written(key)))
+            rows.append((self.name, key, self._saved_value(key)))
         return rows
 
-    def changed_again(self, key: str, *, went: bool) -> None:
-        self._dirty[key] = self._dirty.get(key, False) or went
+    def mark_dirty(self, key: str, *, moves_to_end: bool) -> None:
+        """The next ``take_changes`` returns the key again."""
+        self._dirty[key] = self._dirty.get(key, False) or moves_to_end
 
-    def _written(self, key: str) -> str | None:
+    def _saved_value(self, key: str) -> str | None:
         if key not in self._changes:
             return None
         value = self._changes[key]
@@ -149,9 +154,9 @@ class RecordTables:
         return [row for table in self._tables.values() for row in table.take_changes()]
 
     def put_back(self, rows: Iterable[Row]) -> None:
-        """Takes changes back that could not be written."""
+        """Marks changes as unsaved again, after they could not be written."""
         for name, key, value in rows:
-            self._tables[name].changed_again(key, went=value is None)
+            self._tables[name].mark_dirty(key, moves_to_end=value is None)
 
 
 def _by_table(rows: Iterable[Row]) -> dict[str, dict[str, Json]]:

@@ -44,7 +44,7 @@ class Network(BareMachine):
         return self.walk(source, target, vlan).reached
 
     def walk(self, source: str, target: str, vlan: int | None = None) -> FrameTrace:
-        return self.fabric.frame(source, target, vlan)
+        return self.fabric.trace_frame(source, target, vlan)
 
     def heard_by(self, source: str, vlan: int | None = None) -> set[str]:
         return set(self.fabric.broadcast(source, vlan))

@@ -19,7 +19,7 @@ def test_a_frame_names_the_ports_on_its_way(network: Network) -> None:
     assert list(near.path) == [network.port(ONE), network.port(TWO)]
     far = network.walk(ONE, THREE)
     assert list(far.path) == [network.port(ONE), UPLINK, DOWNLINK, network.port(THREE)]
-    assert (far.at, far.why, far.leaves, far.vlan) == (THREE, "", "untagged", DEFAULT_VLAN)
+    assert (far.last_hop, far.drop_reason, far.egress_tagging, far.vlan) == (THREE, "", "untagged", DEFAULT_VLAN)
 
 
 def test_nothing_comes_back_out_of_the_port_that_it_came_in_at(network: Network) -> None:
@@ -43,14 +43,14 @@ def test_no_tag_hops_into_another_vlan(network: Network) -> None:
     for tag in range(4096):
         assert network.crossing((ONE, THREE), (TWO, FOUR), tag) == set(), tag
     stopped = network.walk(ONE, TWO, 200)
-    assert (stopped.at, stopped.vlan) == (network.port(ONE), None)
-    assert stopped.why == f"{network.port(ONE)} accepts no frames of VLAN 200"
+    assert (stopped.last_hop, stopped.vlan) == (network.port(ONE), None)
+    assert stopped.drop_reason == f"{network.port(ONE)} accepts no frames of VLAN 200"
 
 
 def test_a_tag_of_the_own_vlan_is_taken_and_comes_out_without(network: Network) -> None:
     network.put_in(ONE, 100)
     network.put_in(THREE, 100)
-    assert network.walk(ONE, THREE, 100).leaves == "untagged"
+    assert network.walk(ONE, THREE, 100).egress_tagging == "untagged"
 
 
 def test_a_priority_tag_is_no_tag(network: Network) -> None:
@@ -62,8 +62,8 @@ def test_a_priority_tag_is_no_tag(network: Network) -> None:
 def test_a_trunk_gets_frames_with_their_tag(network: Network) -> None:
     network.put_in(ONE, 100)
     network.configure(THREE, native=1, allowed=frozenset({100, 200}), untagged=True)
-    assert network.walk(ONE, THREE).leaves == "tagged"
-    assert network.walk(THREE, ONE, 100).leaves == "untagged"
+    assert network.walk(ONE, THREE).egress_tagging == "tagged"
+    assert network.walk(THREE, ONE, 100).egress_tagging == "untagged"
     assert not network.reaches(THREE, ONE)
     assert not network.reaches(THREE, ONE, 200)
 
@@ -71,11 +71,11 @@ def test_a_trunk_gets_frames_with_their_tag(network: Network) -> None:
 def test_where_untagged_is_not_allowed_nothing_without_a_tag_goes_in_or_out(network: Network) -> None:
     network.put_in(ONE, 100)
     network.configure(THREE, native=100, allowed=frozenset({100}), untagged=False)
-    assert network.walk(THREE, ONE).why == f"{network.port(THREE)} accepts no untagged frames"
+    assert network.walk(THREE, ONE).drop_reason == f"{network.port(THREE)} accepts no untagged frames"
     assert network.walk(THREE, ONE, 100).reached
-    assert network.walk(ONE, THREE).leaves == "tagged"
+    assert network.walk(ONE, THREE).egress_tagging == "tagged"
     network.configure(THREE, allowed=frozenset())
-    assert network.walk(ONE, THREE).why == f"{network.port(THREE)} sends no frames of VLAN 100"
+    assert network.walk(ONE, THREE).drop_reason == f"{network.port(THREE)} sends no frames of VLAN 100"
 
 
 def test_a_native_vlan_that_is_not_allowed_leaks_untagged_frames_all_the_same(network: Network) -> None:
@@ -101,23 +101,23 @@ def test_a_port_of_every_vlan_reaches_every_tenant(network: Network) -> None:
 def test_a_port_that_is_offline_passes_nothing_in_either_direction(network: Network, nic: str) -> None:
     network.configure(nic, online=False)
     for target in set(network.nics) - {nic}:
-        assert network.walk(nic, target).why == f"{network.port(nic)} is offline"
-        assert network.walk(target, nic).why == f"{network.port(nic)} is offline"
+        assert network.walk(nic, target).drop_reason == f"{network.port(nic)} is offline"
+        assert network.walk(target, nic).drop_reason == f"{network.port(nic)} is offline"
     assert network.heard_by(nic) == set()
     assert nic not in network.heard_by(FOUR)
 
 
 def test_a_nic_without_a_cable_reaches_no_other(network: Network) -> None:
-    assert network.walk(UNPLUGGED, ONE).why == f"{UNPLUGGED} has no cable to a switch"
-    assert network.walk(ONE, UNPLUGGED).at == UNPLUGGED
-    assert network.walk("x9c0s0b0n0h0", ONE).at == "x9c0s0b0n0h0"
+    assert network.walk(UNPLUGGED, ONE).drop_reason == f"{UNPLUGGED} has no cable to a switch"
+    assert network.walk(ONE, UNPLUGGED).last_hop == UNPLUGGED
+    assert network.walk("x9c0s0b0n0h0", ONE).last_hop == "x9c0s0b0n0h0"
 
 
 def test_a_switch_without_power_passes_nothing(network: Network) -> None:
     network.order(RIGHT, "Off")
     network.step(10)
-    assert network.walk(ONE, THREE).why == f"{RIGHT} has no power"
-    assert network.walk(THREE, FOUR).why == f"{RIGHT} has no power"
+    assert network.walk(ONE, THREE).drop_reason == f"{RIGHT} has no power"
+    assert network.walk(THREE, FOUR).drop_reason == f"{RIGHT} has no power"
     assert network.fabric.links().zone(LEFT, None) != network.fabric.links().zone(RIGHT, None)
     assert network.reaches(ONE, TWO)
     network.order(RIGHT, "On")

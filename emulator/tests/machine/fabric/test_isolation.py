@@ -85,7 +85,7 @@ def test_a_broadcast_reaches_the_same_nics_as_single_frames(
     for source in shared.nics:
         receivers = shared.fabric.broadcast(source, tag)
         walks = {nic: shared.walk(source, nic, tag) for nic in shared.nics}
-        assert receivers == {nic: walk.leaves for nic, walk in walks.items() if walk.reached}
+        assert receivers == {nic: walk.egress_tagging for nic, walk in walks.items() if walk.reached}
 
 
 @SETTINGS

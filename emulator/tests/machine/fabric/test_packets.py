@@ -34,8 +34,8 @@ def test_every_ping_takes_another_time_and_the_same_one_always_the_same(network:
 
 
 def test_who_is_not_up_neither_sends_nor_answers(network: Network) -> None:
-    assert network.fabric.packet(NODE, address(network, SLEEPING)).why == f"{SLEEPING} is not up"
-    assert network.fabric.packet(SLEEPING, address(network, NODE)).why == f"{SLEEPING} is not up"
+    assert network.fabric.packet(NODE, address(network, SLEEPING)).failure_reason == f"{SLEEPING} is not up"
+    assert network.fabric.packet(SLEEPING, address(network, NODE)).failure_reason == f"{SLEEPING} is not up"
     network.order(SLEEPING, "On")
     network.step(600)
     assert network.fabric.packet(NODE, address(network, SLEEPING)).reached
@@ -52,7 +52,7 @@ def test_a_kernel_without_an_interface_for_the_tag_drops_frames(network: Network
     network.put_in(ONE, 100)
     network.configure(THREE, native=1, allowed=frozenset({100}), untagged=True)
     packet = network.fabric.packet(NODE, address(network, OTHER))
-    assert packet.why == f"{THREE} receives the frames with the tag 100 and has no interface for them"
+    assert packet.failure_reason == f"{THREE} receives the frames with the tag 100 and has no interface for them"
 
 
 def test_an_interface_for_a_vlan_gets_tagged_frames_only(network: Network) -> None:
@@ -61,7 +61,7 @@ def test_an_interface_for_a_vlan_gets_tagged_frames_only(network: Network) -> No
     assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached
     network.put_in(ONE, 100)
     packet = network.fabric.packet(NODE, address(network, OTHER), vlan=100)
-    assert packet.why == f"{ONE} receives the frames without a tag and has no interface for them"
+    assert packet.failure_reason == f"{ONE} receives the frames without a tag and has no interface for them"
 
 
 def test_the_answer_to_an_untagged_frame_is_untagged(network: Network) -> None:
@@ -94,12 +94,12 @@ def test_the_management_network_is_flat(network: Network) -> None:
 def test_addresses_of_others(network: Network) -> None:
     assert network.fabric.packet(NODE, address(network, NODE)).seconds < 100e-6
     assert not network.fabric.packet(NODE, address(network, "x1000c0s0b0", "HMN")).reached
-    assert network.fabric.packet(NODE, "10.253.9.9").why == "no node has the address 10.253.9.9"
-    assert network.fabric.packet("x9c0", address(network, NODE)).why == "x9c0 is not up"
+    assert network.fabric.packet(NODE, "10.253.9.9").failure_reason == "no node has the address 10.253.9.9"
+    assert network.fabric.packet("x9c0", address(network, NODE)).failure_reason == "x9c0 is not up"
     assert not network.fabric.packet(MASTER, address(network, NODE)).reached
 
 
 def test_without_a_link_there_is_no_way(network: Network) -> None:
     network.configure(ONE, online=False)
     packet = network.fabric.packet(NODE, address(network, OTHER))
-    assert packet.why == f"{NODE} has no link on the high-speed network"
+    assert packet.failure_reason == f"{NODE} has no link on the high-speed network"

@@ -68,7 +68,7 @@ def test_a_switch_that_loses_power_is_gone_round(psi: Network) -> None:
 
 def test_without_the_only_cable_there_are_two_networks(network: Network) -> None:
     network.fabric.configure(DOWNLINK, "test", online=False)
-    assert network.walk(ONE, THREE).why == f"{LEFT} has no way to {RIGHT}"
+    assert network.walk(ONE, THREE).drop_reason == f"{LEFT} has no path to {RIGHT}"
     assert network.reaches(ONE, TWO)
     assert network.reaches(THREE, FOUR)
     assert network.heard_by(ONE) == {nic for nic in network.nics if network.port(nic).startswith(LEFT)} - {ONE}
@@ -78,10 +78,10 @@ def test_a_link_may_carry_some_vlans_only(network: Network) -> None:
     network.put_in(ONE, 100)
     network.put_in(THREE, 100)
     network.fabric.configure(UPLINK, "test", allowed=frozenset({1}))
-    assert network.walk(ONE, THREE).why == f"{LEFT} has no way to {RIGHT}"
+    assert network.walk(ONE, THREE).drop_reason == f"{LEFT} has no path to {RIGHT}"
     assert network.reaches(TWO, FOUR)
     assert network.heard_by(ONE) == set()
-    assert network.fabric.rdma(ONE, THREE, 5).reached
+    assert network.fabric.trace_rdma(ONE, THREE, 5).reached
 
 
 def test_swapped_cables_put_a_node_where_another_should_be(network: Network) -> None:
@@ -100,15 +100,15 @@ def test_swapped_cables_put_a_node_where_another_should_be(network: Network) -> 
 
 def test_a_nic_in_a_port_for_switches_has_no_link_and_the_switches_have_none_either(network: Network) -> None:
     network.fault("wrong-cabling", network.port(ONE), facts={"with": UPLINK})
-    assert network.walk(ONE, TWO).why == f"{UPLINK} speaks to switches only, and a NIC is plugged in"
-    assert network.walk(TWO, THREE).why == f"{LEFT} has no way to {RIGHT}"
-    assert network.walk(THREE, TWO).why == f"{RIGHT} has no way to {LEFT}"
+    assert network.walk(ONE, TWO).drop_reason == f"{UPLINK} is a fabric port, but a NIC is connected to it"
+    assert network.walk(TWO, THREE).drop_reason == f"{LEFT} has no path to {RIGHT}"
+    assert network.walk(THREE, TWO).drop_reason == f"{RIGHT} has no path to {LEFT}"
 
 
 def test_a_cable_in_an_unconfigured_port(network: Network) -> None:
     spare = f"{LEFT}j5p1"
     network.fault("wrong-cabling", network.port(ONE), facts={"with": spare})
-    assert network.walk(ONE, TWO).why == f"{spare} is offline"
+    assert network.walk(ONE, TWO).drop_reason == f"{spare} is offline"
     network.fault("port-drift", spare, facts={"online": True, "native": 1, "untagged": True})
     assert network.reaches(ONE, TWO)
 

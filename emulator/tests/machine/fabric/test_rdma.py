@@ -6,7 +6,7 @@ from machine.fabric.network import FOUR, LEFT, ONE, THREE, TWO, Network
 
 
 def passes(network: Network, source: str, target: str, vni: int) -> bool:
-    return network.fabric.rdma(source, target, vni).reached
+    return network.fabric.trace_rdma(source, target, vni).reached
 
 
 def test_without_enforcement_every_vni_passes(network: Network) -> None:
@@ -23,8 +23,8 @@ def test_both_edge_ports_must_let_it_pass(network: Network) -> None:
     for vni in (1, 10, 999, 1000, 1999, 2000, 2999, 3000):
         assert not passes(network, ONE, TWO, vni), vni
         assert not passes(network, TWO, ONE, vni), vni
-    assert network.fabric.rdma(ONE, TWO, 1500).at == network.port(TWO)
-    assert network.fabric.rdma(ONE, TWO, 2500).why == f"{network.port(ONE)} does not allow VNI 2500"
+    assert network.fabric.trace_rdma(ONE, TWO, 1500).last_hop == network.port(TWO)
+    assert network.fabric.trace_rdma(ONE, TWO, 2500).drop_reason == f"{network.port(ONE)} does not allow VNI 2500"
 
 
 def test_a_port_without_enforcement_uses_any_vni(network: Network) -> None:
@@ -43,8 +43,8 @@ def test_vlans_do_not_count_and_links_do(network: Network) -> None:
     network.put_in(THREE, 200)
     assert passes(network, ONE, THREE, 5)
     network.configure(THREE, online=False)
-    assert network.fabric.rdma(ONE, THREE, 5).why == f"{network.port(THREE)} is offline"
+    assert network.fabric.trace_rdma(ONE, THREE, 5).drop_reason == f"{network.port(THREE)} is offline"
     network.configure(THREE, online=True)
     network.order(LEFT, "Off")
     network.step(10)
-    assert network.fabric.rdma(ONE, THREE, 5).why == f"{LEFT} has no power"
+    assert network.fabric.trace_rdma(ONE, THREE, 5).drop_reason == f"{LEFT} has no power"

@@ -20,7 +20,7 @@ def test_a_hundred_batches_at_once(tmp_path: Path) -> None:
     lab.do("PATCH", "/options", {"batcher_disable": True})
     lab.configure("c", lab.layer("one", f"- hosts: Compute\n  tasks:\n{TEN}"))
     machine = lab.site.machine
-    up = [part.xname for part in machine.parts("Node") if machine.boot.beating(part.xname)]
+    up = [part.xname for part in machine.parts("Node") if machine.boot.sends_heartbeats(part.xname)]
     nodes = [xname for xname in up if (place := machine.place(xname)) and place.role == "Compute"][:2500]
     began = time.process_time()
     for number in range(100):

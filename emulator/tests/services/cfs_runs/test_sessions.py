@@ -275,7 +275,7 @@ def test_nothing_is_due_when_nothing_runs(lab: Lab) -> None:
     assert lab.run("s", "c", NODE) == "true"
     lab.site.step(60)
     kinds = {value[1] for value in lab.site.scheduler._table.values()}
-    assert not {kind for kind in kinds if kind in ("cfs.operator-looks", "cfs.run-goes-on", "cfs.session-heard")}
+    assert not {kind for kind in kinds if kind in ("cfs.operator-looks", "cfs.run-step", "cfs.session-heard")}
 
 
 def test_layers_by_the_limit_of_the_configuration(lab: Lab) -> None:

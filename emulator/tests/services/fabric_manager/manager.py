@@ -77,4 +77,4 @@ class Manager(Service):
         return str(self.get(task)["taskInfo"]["stage"])
 
     def reaches(self, source: str, target: str, vlan: int | None = None) -> bool:
-        return self.fabric.frame(source, target, vlan).reached
+        return self.fabric.trace_frame(source, target, vlan).reached

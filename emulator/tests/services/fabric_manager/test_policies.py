@@ -263,7 +263,7 @@ def test_nothing_is_to_be_done_when_all_was_done(manager: Manager) -> None:
     manager.make_block("blue", ["2000-2099"], ONE)
     manager.step(PUSHED)
     tables = manager.site.tables._tables
-    assert not [due for due in tables["agenda"].values() if due[1].startswith("fabric-manager.")]
+    assert not [due for due in tables["scheduler"].values() if due[1].startswith("fabric-manager.")]
     assert not tables["fabric-manager.due"]
 
 

@@ -13,7 +13,7 @@ PARTITIONS, BLOCKS = "/fabric/vni/partitions", "/fabric/vni/blocks"
 
 
 def passes(manager: Manager, source: str, target: str, vni: int) -> bool:
-    return manager.fabric.rdma(source, target, vni).reached
+    return manager.fabric.trace_rdma(source, target, vni).reached
 
 
 def test_two_tenants_are_kept_apart_once_their_tasks_have_finished(manager: Manager) -> None:

@@ -186,8 +186,8 @@ def test_how_it_is(ims: Ims) -> None:
 def up_and_down(ims: Ims) -> tuple[str, str]:
     machine = ims.site.machine
     nodes = [part.xname for part in machine.parts("Node")]
-    up = next(node for node in nodes if machine.boot.beating(node))
-    return up, next(node for node in nodes if not machine.boot.beating(node))
+    up = next(node for node in nodes if machine.boot.sends_heartbeats(node))
+    return up, next(node for node in nodes if not machine.boot.sends_heartbeats(node))
 
 
 def test_remote_build_nodes(ims: Ims) -> None:

@@ -98,7 +98,9 @@ def test_nodes_on_standby_share_one_timer(hsm: Hsm) -> None:
             hsm.site.step(7)
     hsm.do("PATCH", f"{COMPONENTS}/BulkStateData", {"ComponentIDs": nodes, "State": "Standby"})
     hsm.site.step(100)
-    waiting = [row for row in hsm.site.tables.take_changes() if row[0] == "agenda" and "smd.polled" in (row[2] or "")]
+    waiting = [
+        row for row in hsm.site.tables.take_changes() if row[0] == "scheduler" and "smd.polled" in (row[2] or "")
+    ]
     assert len(waiting) == 1
     assert hsm.state(nodes[0]) == "Standby/OK"
 

@@ -17,8 +17,8 @@ class Cabling:
     def end(self, port: str) -> str | None:
         """The other end of the cable at this port or NIC; None without a cable."""
         swaps = list(self._swaps())
-        planned = self._ends.get(_moved(port, reversed(swaps)))
-        return None if planned is None else _moved(planned, swaps)
+        planned = self._ends.get(_apply_swaps(port, reversed(swaps)))
+        return None if planned is None else _apply_swaps(planned, swaps)
 
     @cached_property
     def _ends(self) -> dict[str, str]:
@@ -32,7 +32,7 @@ class Cabling:
                 yield fault.targets, str(fault.facts["with"])
 
 
-def _moved(port: str, swaps: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
+def _apply_swaps(port: str, swaps: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
     for first, second in swaps:
         port = {first: second, second: first}.get(port, port)
     return port

@@ -1,6 +1,6 @@
-"""The real state of the high-speed network: the effective state of each switch port, and the way of a frame.
+"""The effective state of the high-speed network: of each switch port, and the path of a frame.
 
-The Fabric Manager's documents are the intended state, which it sends to the switches; this is the effective one.
+The Fabric Manager's documents are the intended state, which it sends to the switches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.fabric.links import Links
 from csm_emulator.machine.fabric.packets import Packet, Packets
-from csm_emulator.machine.fabric.plan import Plan, PortPlace
+from csm_emulator.machine.fabric.plan import FabricPlan, PlannedPort
 from csm_emulator.machine.fabric.port_drift import read_drift
 from csm_emulator.machine.fabric.ports import (
     DOWN,
@@ -33,18 +33,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FrameTrace:
-    """The way of a frame, and whether it arrived."""
+    """The path of a frame through the switches, and whether it arrived."""
 
     reached: bool
-    why: str
-    """The reason why it did not arrive; empty if it did."""
-    at: str
-    """The port, switch or NIC where it ended."""
+    drop_reason: str
+    """Why it did not arrive; empty if it did."""
+    last_hop: str
+    """The port, switch or NIC where its path ended."""
     path: Sequence[str]
     """The switch ports that it passed, in order."""
-    leaves: str = ""
-    """How it leaves the last port: tagged or untagged; empty for RDMA."""
+    egress_tagging: str = ""
+    """Whether it left the last switch port tagged or untagged; empty for RDMA or if it did not arrive."""
     vlan: int | None = None
+    """The VLAN of the frame between the switches; None for RDMA or if no port accepted it."""
 
 
 class Fabric:
@@ -53,13 +54,13 @@ class Fabric:
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
         self._context = context
-        self.plan = Plan(machine.topology)
+        self.plan = FabricPlan(machine.topology)
         edge, fabric = EDGE.data(), FABRIC.data()
         seed = {port.xname: edge if port.edge else fabric for port in self.plan.ports.values()}
         self._table = context.tables.open("machine.fabric.ports", seed)
         self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
         self._packets = Packets(machine, self)
-        self.intention: Callable[[str], PortData | None] = lambda _: None
+        self.intended_state: Callable[[str], PortData | None] = lambda _: None
         """Returns the intended state of a port; the Fabric Manager service sets this function."""
         context.watchers.append(self._on_event)
         context.faults.register("port-drift", self._drift)
@@ -75,8 +76,8 @@ class Fabric:
         if state == previous:
             return
         self._table[port] = state.data()
-        place = self.plan.ports.get(port)
-        if place is None or not place.edge:
+        planned_port = self.plan.ports.get(port)
+        if planned_port is None or not planned_port.edge:
             self._links = None
         data: Mapping[str, object] = state.data()
         self._context.log.add("port-changed", port, cause, **{name: data[name] for name in changes})
@@ -92,87 +93,87 @@ class Fabric:
             if fault.kind == "wrong-cabling"
         )
         if self._links is None or self._links[0] != swaps:
-            moved = {name for swap in swaps for name in swap}
+            swapped_ports = {name for swap in swaps for name in swap}
             powered = frozenset(switch for switch in self.plan.switches if self.powered(switch))
-            self._links = (swaps, Links(self.plan, lambda port: self._end(port, moved), self.state, powered))
+            self._links = (swaps, Links(self.plan, lambda port: self._end(port, swapped_ports), self.state, powered))
         return self._links[1]
 
-    def _end(self, port: str, moved: set[str]) -> str | None:
-        place = self.plan.ports.get(port)
-        planned = place.end if place else None
-        return self._machine.cable_end(port) if port in moved or planned in moved else planned
+    def _end(self, port: str, swapped_ports: set[str]) -> str | None:
+        planned_port = self.plan.ports.get(port)
+        planned_end = planned_port.end if planned_port else None
+        return self._machine.cable_end(port) if port in swapped_ports or planned_end in swapped_ports else planned_end
 
-    def plug(self, nic: str) -> PortPlace:
-        """The switch port that a NIC is really at; raises ``FrameDropped`` when nothing can pass between them."""
+    def connected_port(self, nic: str) -> PlannedPort:
+        """The switch port to which a NIC is connected; raises ``FrameDropped`` if no frame can pass between them."""
         port = self._machine.cable_end(nic)
-        place = self.plan.find(port) if port else None
-        if port is None or place is None:
+        planned_port = self.plan.find(port) if port else None
+        if port is None or planned_port is None:
             raise FrameDropped(nic, "has no cable to a switch")
-        if not place.edge and place.end:
-            raise FrameDropped(port, "speaks to switches only, and a NIC is plugged in")
-        if not self.powered(place.switch.xname):
-            raise FrameDropped(place.switch.xname, "has no power")
-        return place
+        if not planned_port.edge and planned_port.end:
+            raise FrameDropped(port, "is a fabric port, but a NIC is connected to it")
+        if not self.powered(planned_port.switch.xname):
+            raise FrameDropped(planned_port.switch.xname, "has no power")
+        return planned_port
 
-    def frame(self, source: str, target: str, vlan: int | None) -> FrameTrace:
+    def trace_frame(self, source: str, target: str, vlan: int | None) -> FrameTrace:
         """Traces an Ethernet frame from NIC to NIC; ``vlan`` is its tag, None is untagged."""
         path: list[str] = []
-        inside: int | None = None
+        fabric_vlan: int | None = None
         try:
-            entry = self._enter(source, path)
-            inside = self.state(entry.xname).admit(entry.xname, vlan)
-            leave = self._cross(entry, self.plug(target), inside, path)
-            how = self.state(leave.xname).release(leave.xname, inside)
-        except FrameDropped as end:
-            return FrameTrace(False, str(end), end.at, path, vlan=inside)
-        path.append(leave.xname)
-        return FrameTrace(True, "", target, path, how, inside)
+            ingress = self._ingress(source, path)
+            fabric_vlan = self.state(ingress.xname).ingress_vlan(ingress.xname, vlan)
+            egress = self._forward(ingress, self.connected_port(target), fabric_vlan, path)
+            tagging = self.state(egress.xname).egress_tagging(egress.xname, fabric_vlan)
+        except FrameDropped as drop:
+            return FrameTrace(False, str(drop), drop.last_hop, path, vlan=fabric_vlan)
+        path.append(egress.xname)
+        return FrameTrace(True, "", target, path, tagging, fabric_vlan)
 
-    def rdma(self, source: str, target: str, vni: int) -> FrameTrace:
+    def trace_rdma(self, source: str, target: str, vni: int) -> FrameTrace:
         """Traces RDMA with a VNI. Only what both edge ports enforce counts, since tenants are root on their nodes.
 
         VLANs apply to Ethernet; whether a real switch applies them to RDMA is not published.
         """
         path: list[str] = []
         try:
-            entry = self._enter(source, path)
-            self.state(entry.xname).check_vni(entry.xname, vni)
-            leave = self._cross(entry, self.plug(target), None, path)
-            self.state(leave.xname).check_vni(leave.xname, vni)
-        except FrameDropped as end:
-            return FrameTrace(False, str(end), end.at, path)
-        path.append(leave.xname)
+            ingress = self._ingress(source, path)
+            self.state(ingress.xname).check_vni(ingress.xname, vni)
+            egress = self._forward(ingress, self.connected_port(target), None, path)
+            self.state(egress.xname).check_vni(egress.xname, vni)
+        except FrameDropped as drop:
+            return FrameTrace(False, str(drop), drop.last_hop, path)
+        path.append(egress.xname)
         return FrameTrace(True, "", target, path)
 
-    def _enter(self, source: str, path: list[str]) -> PortPlace:
-        entry = self.plug(source)
-        path.append(entry.xname)
-        return entry
+    def _ingress(self, source: str, path: list[str]) -> PlannedPort:
+        ingress = self.connected_port(source)
+        path.append(ingress.xname)
+        return ingress
 
-    def _cross(self, entry: PortPlace, leave: PortPlace, vlan: int | None, path: list[str]) -> PortPlace:
-        if leave == entry:
-            raise FrameDropped(entry.xname, "gives nothing back to where it came from")
-        way = self.links().path(entry.switch.xname, leave.switch.xname, vlan)
-        if way is None:
-            raise FrameDropped(entry.switch.xname, f"has no way to {leave.switch.xname}")
-        path += way
-        return leave
+    def _forward(self, ingress: PlannedPort, egress: PlannedPort, vlan: int | None, path: list[str]) -> PlannedPort:
+        if egress == ingress:
+            raise FrameDropped(ingress.xname, "does not forward a frame back to its ingress port")
+        switch_ports = self.links().path(ingress.switch.xname, egress.switch.xname, vlan)
+        if switch_ports is None:
+            raise FrameDropped(ingress.switch.xname, f"has no path to {egress.switch.xname}")
+        path += switch_ports
+        return egress
 
     def broadcast(self, source: str, vlan: int | None) -> dict[str, str]:
-        """The NICs that receive a broadcast frame, and how: tagged or untagged."""
+        """By NIC that receives a broadcast frame: whether it receives it tagged or untagged."""
         receivers: dict[str, str] = {}
         try:
-            entry = self.plug(source)
-            inside = self.state(entry.xname).admit(entry.xname, vlan)
+            ingress = self.connected_port(source)
+            fabric_vlan = self.state(ingress.xname).ingress_vlan(ingress.xname, vlan)
         except FrameDropped:
             return receivers
         links = self.links()
-        zone = links.zone(entry.switch.xname, inside)
+        zone = links.zone(ingress.switch.xname, fabric_vlan)
         for nic in self.plan.nics:
             try:
-                leave = self.plug(nic)
-                if nic != source and links.zone(leave.switch.xname, inside) == zone:
-                    receivers[nic] = self.state(leave.xname).release(leave.xname, inside)
+                egress = self.connected_port(nic)
+                if nic != source and links.zone(egress.switch.xname, fabric_vlan) == zone:
+                    receivers[nic] = self.state(egress.xname).egress_tagging(egress.xname, fabric_vlan)
             except FrameDropped:
                 continue
         return receivers
@@ -196,19 +197,19 @@ class Fabric:
 
     def describe(self, port: str) -> Record | None:
         """The effective and the intended state of a port; None if no switch has it."""
-        place = self.plan.find(port)
-        if place is None:
+        planned_port = self.plan.find(port)
+        if planned_port is None:
             return None
         return {
             "port": port,
-            "switch": place.switch.xname,
-            "number": place.number,
-            "dfa": place.dfa,
-            "planned": place.end or None,
+            "switch": planned_port.switch.xname,
+            "number": planned_port.number,
+            "dfa": planned_port.dfa,
+            "planned": planned_port.end or None,
             "cable": self._machine.cable_end(port),
-            "power": self._machine.power.state(place.switch.xname),
+            "power": self._machine.power.state(planned_port.switch.xname),
             "effective": self.state(port).data(),
-            "intended": self.intention(port),
+            "intended": self.intended_state(port),
         }
 
     def _on_event(self, event: Event) -> None:

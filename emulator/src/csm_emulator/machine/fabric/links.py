@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from csm_emulator.machine.fabric.plan import Plan
+from csm_emulator.machine.fabric.plan import FabricPlan
 from csm_emulator.machine.fabric.ports import PortState
 
 
@@ -14,11 +14,11 @@ from csm_emulator.machine.fabric.ports import PortState
 class Link:
     """One direction of a cable between two switches."""
 
-    out: str
-    """The port at which a frame leaves; ``into`` is the one at which it enters the next switch."""
-    into: str
+    egress: str
+    """The port that sends a frame; ``ingress`` is the port of the next switch that receives it."""
+    ingress: str
     switch: str
-    """The switch of ``into``."""
+    """The switch of ``ingress``."""
     near: PortState
     far: PortState
 
@@ -30,20 +30,26 @@ class Links:
     """A snapshot: any change of a port between switches, a cable or a switch's power makes a new one necessary."""
 
     def __init__(
-        self, plan: Plan, end: Callable[[str], str | None], state: Callable[[str], PortState], powered: frozenset[str]
+        self,
+        plan: FabricPlan,
+        end: Callable[[str], str | None],
+        state: Callable[[str], PortState],
+        powered: frozenset[str],
     ) -> None:
         self._plan = plan
         self.powered = powered
         self._links: dict[str, list[Link]] = {}
         self.uniform = True
         """Whether every link passes every VLAN, so that paths do not depend on the VLAN."""
-        for link, switch in self._live(end, state):
+        for link, switch in self._working(end, state):
             self._links.setdefault(switch, []).append(link)
             self.uniform = self.uniform and link.near.allowed is None and link.far.allowed is None
         self._trees: dict[tuple[str, int | None], dict[str, tuple[str, Link]]] = {}
         self._zones: dict[int | None, dict[str, int]] = {}
 
-    def _live(self, end: Callable[[str], str | None], state: Callable[[str], PortState]) -> Iterator[tuple[Link, str]]:
+    def _working(
+        self, end: Callable[[str], str | None], state: Callable[[str], PortState]
+    ) -> Iterator[tuple[Link, str]]:
         for port in self._plan.ports.values():
             if port.edge or port.switch.xname not in self.powered:
                 continue
@@ -71,7 +77,7 @@ class Links:
         return zones
 
     def path(self, source: str, target: str, vlan: int | None) -> Sequence[str] | None:
-        """The ports from one switch to another, out and in alternately; None if there is no path."""
+        """The ports from one switch to another, egress and ingress alternately; None if there is no path."""
         if source == target:
             return ()
         key = (source, None if self.uniform else vlan)
@@ -83,17 +89,17 @@ class Links:
         ports: list[str] = []
         while target != source:
             target, link = tree[target]
-            ports += [link.into, link.out]
+            ports += [link.ingress, link.egress]
         return ports[::-1]
 
     def _tree(self, source: str, vlan: int | None) -> dict[str, tuple[str, Link]]:
         """For each reachable switch, the previous switch and the link of a shortest path."""
         tree: dict[str, tuple[str, Link]] = {}
-        waiting = deque([source])
-        while waiting:
-            switch = waiting.popleft()
+        queue = deque([source])
+        while queue:
+            switch = queue.popleft()
             for link in self._links.get(switch, ()):
                 if link.switch not in tree and link.switch != source and link.passes(vlan):
                     tree[link.switch] = (switch, link)
-                    waiting.append(link.switch)
+                    queue.append(link.switch)
         return tree

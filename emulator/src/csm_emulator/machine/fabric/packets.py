@@ -28,7 +28,8 @@ class Packet:
     """The result of an ICMP echo request."""
 
     reached: bool
-    why: str = ""
+    failure_reason: str = ""
+    """Why no reply arrived; empty if one did."""
     seconds: float = 0.0
     """Round-trip time."""
     path: Sequence[str] = ()
@@ -68,17 +69,17 @@ class Packets:
 
         A node replies with the tag that the request had when it arrived, or without one.
         """
-        own = via or self.linked_nic(source)
-        if own is None or not self.is_linked(own):
+        source_nic = via or self.linked_nic(source)
+        if source_nic is None or not self.is_linked(source_nic):
             return Packet(False, f"{via or source} has no link on the high-speed network")
-        request = self._fabric.frame(own, target.xname, vlan)
-        request_tag = request.vlan if request.leaves == TAGGED else None
+        request = self._fabric.trace_frame(source_nic, target.xname, vlan)
+        request_tag = request.vlan if request.egress_tagging == TAGGED else None
         if not request.reached or (vlan is None and request_tag is not None):
-            return Packet(False, request.why or _no_interface(target.xname, request_tag))
-        response = self._fabric.frame(target.xname, own, request_tag)
-        response_tag = response.vlan if response.leaves == TAGGED else None
+            return Packet(False, request.drop_reason or _no_interface(target.xname, request_tag))
+        response = self._fabric.trace_frame(target.xname, source_nic, request_tag)
+        response_tag = response.vlan if response.egress_tagging == TAGGED else None
         if not response.reached or response_tag != vlan:
-            return Packet(False, response.why or _no_interface(own, response_tag))
+            return Packet(False, response.drop_reason or _no_interface(source_nic, response_tag))
         hops = len(request.path) // 2
         seconds = self._chance(STACKS, source, target.address, number) + 2 * hops * HOP
         return Packet(True, "", seconds, request.path)
@@ -92,7 +93,7 @@ class Packets:
 
     def is_linked(self, nic: str) -> bool:
         try:
-            port = self._fabric.plug(nic)
+            port = self._fabric.connected_port(nic)
         except FrameDropped:
             return False
         return self._fabric.state(port.xname).online

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine.fabric.plan import Plan
+from csm_emulator.machine.fabric.plan import FabricPlan
 from csm_emulator.machine.fabric.ports import PortChanges, Ranges, join_ranges
 from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault
 
@@ -17,7 +17,7 @@ ANY = "all"
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
-def read_drift(fault: Fault, plan: Plan) -> tuple[list[str], PortChanges]:
+def read_drift(fault: Fault, plan: FabricPlan) -> tuple[list[str], PortChanges]:
     """The ports of the fault, and the changes of their state; raises ``InvalidMachine``."""
     if not fault.facts:
         raise InvalidMachine(f"port-drift needs at least one of {'=, '.join(_SETTINGS)}=")

@@ -17,11 +17,11 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 class FrameDropped(Exception):
-    """A frame was dropped: ``at`` is the port, switch or NIC, the text says why."""
+    """A frame was dropped at ``last_hop``, which is a port, switch or NIC; the text says why."""
 
-    def __init__(self, at: str, why: str) -> None:
-        super().__init__(f"{at} {why}")
-        self.at = at
+    def __init__(self, last_hop: str, reason: str) -> None:
+        super().__init__(f"{last_hop} {reason}")
+        self.last_hop = last_hop
 
 
 class PortData(TypedDict):
@@ -69,8 +69,8 @@ class PortState:
     """The VNIs that RDMA may use; None is every VNI, without enforcement."""
     speed: str
 
-    def admit(self, port: str, tag: int | None) -> int:
-        """The VLAN of a frame that enters from the cable; raises ``FrameDropped``."""
+    def ingress_vlan(self, port: str, tag: int | None) -> int:
+        """The VLAN of a frame that arrives from the cable; raises ``FrameDropped`` if the port does not accept it."""
         self.check_online(port)
         if tag is None or tag == PRIORITY_TAG:
             if not self.untagged or self.native is None:
@@ -80,8 +80,8 @@ class PortState:
             raise FrameDropped(port, f"accepts no frames of VLAN {tag}")
         return tag
 
-    def release(self, port: str, vlan: int) -> str:
-        """Whether a frame of this VLAN leaves tagged or untagged; raises ``FrameDropped``."""
+    def egress_tagging(self, port: str, vlan: int) -> str:
+        """Whether the port sends a frame of this VLAN tagged or untagged; raises ``FrameDropped`` if it sends none."""
         self.check_online(port)
         if self.untagged and vlan == self.native:
             return UNTAGGED

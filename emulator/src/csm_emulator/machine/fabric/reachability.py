@@ -32,18 +32,18 @@ class EndpointClasses:
 
     counts: Counter[Hashable] = field(default_factory=Counter)
     members: dict[Hashable, list[str]] = field(default_factory=dict)
-    """Of each class the first two with different owners."""
+    """The first two members of each class that have different owners."""
     class_of: dict[str, Hashable] = field(default_factory=dict)
 
 
 class Prober:
-    """Answers one request at one moment: it caches verdicts."""
+    """Computes reachability for one request; caches the result for each pair of classes."""
 
-    def __init__(self, machine: Machine, question: ProbeRequest) -> None:
+    def __init__(self, machine: Machine, request: ProbeRequest) -> None:
         self._machine = machine
         self._fabric = machine.fabric
         self._links = machine.fabric.links()
-        self._question = question
+        self._request = request
         self._verdicts: dict[tuple[Hashable, Hashable], bool] = {}
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> Record:
@@ -76,16 +76,16 @@ class Prober:
         )
         pairs = reached = 0
         examples: dict[bool, tuple[str, str]] = {}
-        for start, many in sources.counts.items():
-            for end, count in targets.counts.items():
-                count_of_pairs = many * count - own[start, end]
-                if not count_of_pairs:
+        for start, source_count in sources.counts.items():
+            for end, target_count in targets.counts.items():
+                pair_count = source_count * target_count - own[start, end]
+                if not pair_count:
                     continue
                 example = self._example(sources.members[start], targets.members[end])
                 verdict = self._verdict(start, end, example)
                 examples.setdefault(verdict, example)
-                pairs += count_of_pairs
-                reached += count_of_pairs if verdict else 0
+                pairs += pair_count
+                reached += pair_count if verdict else 0
         return {
             "pairs": pairs,
             "reached": reached,
@@ -104,18 +104,20 @@ class Prober:
 
     def _probe(self, source: str, target: str) -> Record:
         result: Record = {"from": source, "to": target}
-        question = self._question
-        if question.kind == IP:
+        request = self._request
+        if request.kind == IP:
             address = self._fabric.plan.nics[target].address
-            packet = self._fabric.packet(source, address, question.vlan)
-            about = {"address": address, "seconds": packet.seconds}
-            return result | {"reached": packet.reached, "why": packet.why, "path": list(packet.path)} | about
-        if question.vni is not None:
-            walk = self._fabric.rdma(source, target, question.vni)
+            packet = self._fabric.packet(source, address, request.vlan)
+            details = {"address": address, "seconds": packet.seconds}
+            return (
+                result | {"reached": packet.reached, "why": packet.failure_reason, "path": list(packet.path)} | details
+            )
+        if request.vni is not None:
+            trace = self._fabric.trace_rdma(source, target, request.vni)
         else:
-            walk = self._fabric.frame(source, target, question.vlan)
-        about = {"at": walk.at, "leaves": walk.leaves or None, "carried": walk.vlan}
-        return result | {"reached": walk.reached, "why": walk.why, "path": list(walk.path)} | about
+            trace = self._fabric.trace_frame(source, target, request.vlan)
+        details = {"at": trace.last_hop, "leaves": trace.egress_tagging or None, "carried": trace.vlan}
+        return result | {"reached": trace.reached, "why": trace.drop_reason, "path": list(trace.path)} | details
 
     def _sources(self, nics: Sequence[str]) -> Sequence[str]:
         """The sources without duplicates: NICs send frames, nodes send packets."""
@@ -123,41 +125,41 @@ class Prober:
 
     def _owner(self, nic: str) -> str:
         """The sender behind a NIC: its node for IP, otherwise the NIC itself."""
-        return self._fabric.plan.nics[nic].owner if self._question.kind == IP else nic
+        return self._fabric.plan.nics[nic].owner if self._request.kind == IP else nic
 
     def _classify(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> EndpointClasses:
-        side = EndpointClasses()
+        classes = EndpointClasses()
         for name in names:
             kind = classify(name)
-            side.class_of[name] = kind
-            side.counts[kind] += 1
-            members = side.members.setdefault(kind, [])
+            classes.class_of[name] = kind
+            classes.counts[kind] += 1
+            members = classes.members.setdefault(kind, [])
             if not members or (len(members) == 1 and self._have_different_owners(members[0], name)):
                 members.append(name)
-        return side
+        return classes
 
     def _have_different_owners(self, first: str, second: str) -> bool:
         nics = self._fabric.plan.nics
         return first not in nics or self._owner(first) != self._owner(second)
 
     def _source_class(self, name: str) -> Hashable:
-        if self._question.kind != IP:
+        if self._request.kind != IP:
             return self._port_class(name)
         nic = self._fabric.linked_nic(name)
         return self._is_up(name), None if nic is None else self._port_class(nic)
 
     def _target_class(self, nic: str) -> Hashable:
-        if self._question.kind != IP:
+        if self._request.kind != IP:
             return self._port_class(nic)
         return self._is_up(self._owner(nic)), self._port_class(nic)
 
     def _is_up(self, node: str) -> bool:
-        return self._machine.boot.beating(node)
+        return self._machine.boot.sends_heartbeats(node)
 
     def _port_class(self, nic: str) -> Hashable:
-        """What determines where frames of a NIC go: port state and switch; None if nothing can leave it."""
+        """The state of its port, and its switch: they determine where its frames go; None if it can send none."""
         try:
-            port = self._fabric.plug(nic)
+            port = self._fabric.connected_port(nic)
         except FrameDropped:
             return None
         switch = port.switch.xname

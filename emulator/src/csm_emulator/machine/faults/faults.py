@@ -21,7 +21,7 @@ _PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: its kind, its targets, and how often it strikes."""
+    """A fault: its kind, its targets, and how often it applies."""
 
     id: str
     kind: str
@@ -29,12 +29,12 @@ class Fault:
     """A nodeset or an xname; for services, their names separated by commas. ``*`` is all of them."""
     probability: float = 1.0
     remaining: int | None = None
-    """How many more times it strikes; None is no limit."""
+    """How many more times it applies; None is no limit."""
     facts: Record = field(default_factory=dict)
 
 
 class Faults:
-    """Call ``strikes`` only when the fault would take effect: it counts as a use."""
+    """The faults that are set. Call ``trigger`` only when the fault would take effect: it counts as a use."""
 
     def __init__(self, tables: RecordTables, random: SeededRandom, log: EventLog) -> None:
         self._table: RecordTable[Record] = tables.open("faults")
@@ -43,7 +43,7 @@ class Faults:
         self._random = random
         self._log = log
         self.absent: Callable[[str], bool] = lambda _: False
-        """Whether a service has no running pod, which is treated as an endless restart."""
+        """Whether a service has no running pod, which counts as a restart that does not end."""
         self._actions: dict[str, Callable[[Fault], None]] = {}
         self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._table.items()}
         self._targets: dict[str, frozenset[str]] = {key: names_in(fault) for key, fault in self._faults.items()}
@@ -58,7 +58,7 @@ class Faults:
         self._actions[kind] = action
 
     def set(self, fault: Fault) -> Fault:
-        """Sets a fault and returns it normalised; raises ``InvalidMachine`` if it could never strike."""
+        """Sets a fault and returns it normalised; raises ``InvalidMachine`` if it could never apply."""
         fault = _read(fault)
         targets = names_in(fault)
         if not targets or "" in targets:
@@ -87,7 +87,7 @@ class Faults:
         return fault
 
     def finish(self, fault_id: str) -> None:
-        """Removes a fault whose effect is over."""
+        """Removes a fault whose effect has ended."""
         fault = self._faults.get(fault_id)
         if fault is not None:
             self._forget(fault_id)
@@ -98,19 +98,24 @@ class Faults:
         self._rolls.pop(fault_id, None)
         return self._faults.pop(fault_id)
 
-    def strikes(self, kind: str, *targets: str, when: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
-        """The fault of this kind that strikes one of these names now, or None; it counts as a use."""
+    def trigger(self, kind: str, *targets: str, when: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
+        """The fault of this kind that applies to one of these names now, or None; it counts as a use."""
         for fault in list(self._faults.values()):
-            if fault.kind == kind and self._is_targeted(fault, targets) and when(fault) and self._rolls_a_strike(fault):
+            if (
+                fault.kind == kind
+                and self._is_targeted(fault, targets)
+                and when(fault)
+                and self._occurs_by_chance(fault)
+            ):
                 self._use(fault)
                 return fault
         return None
 
     def present(self, kind: str, *targets: str) -> Fault | None:
-        """The lasting fault of this kind on one of these names: without probability and limit; or None."""
+        """A permanent fault (no probability, no limit) of this kind on one of these names; None if there is none."""
         for fault in self._faults.values():
-            lasting = fault.probability >= 1 and fault.remaining is None
-            if fault.kind == kind and lasting and self._is_targeted(fault, targets):
+            is_permanent = fault.probability >= 1 and fault.remaining is None
+            if fault.kind == kind and is_permanent and self._is_targeted(fault, targets):
                 return fault
         absent = next((target for target in targets if kind == RESTART and self.absent(target)), None)
         return Fault("", kind, absent) if absent else None
@@ -119,7 +124,7 @@ class Faults:
         targeted = self._targets[fault.id]
         return ALL_TARGETS in targeted or any(target in targeted for target in targets)
 
-    def _rolls_a_strike(self, fault: Fault) -> bool:
+    def _occurs_by_chance(self, fault: Fault) -> bool:
         if fault.probability >= 1:
             return True
         count = self._rolls.get(fault.id, 0)
@@ -157,14 +162,14 @@ def _read(fault: Fault) -> Fault:
 
 
 def _read_parameter(kind: str, name: str, value: object) -> object:
-    takes = KINDS[kind].facts
-    if name not in takes:
-        parameters = ", ".join(f"{parameter}=" for parameter in takes)
+    parameter_types = KINDS[kind].facts
+    if name not in parameter_types:
+        parameters = ", ".join(f"{parameter}=" for parameter in parameter_types)
         raise InvalidMachine(f"{kind} takes {parameters or 'no parameters'}, not {name}=")
     try:
-        return takes[name].read(value)
+        return parameter_types[name].read(value)
     except ValueError as error:
-        raise InvalidMachine(f"{kind} takes {name}= {takes[name].takes}, not {value!r}") from error
+        raise InvalidMachine(f"{kind} takes {name}= {parameter_types[name].takes}, not {value!r}") from error
 
 
 def _check_ports(fault: Fault) -> None:

@@ -24,9 +24,9 @@ class Kind:
     targets: str = XNAMES
     facts: Mapping[str, ParameterType] = field(default_factory=dict)
     at_once: bool = False
-    """It happens once, when it is set."""
+    """The fault happens once, when it is set."""
     leaves_nothing: bool = False
-    """It is not listed after it has happened."""
+    """The fault is not listed after it has happened."""
 
 
 KINDS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypedDict
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.plan import PlannedPort
 from csm_emulator.machine.fabric.ports import PortSettings
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import (
@@ -63,7 +63,7 @@ class Ports:
             Route("PATCH", f"{PATH}/{{port}}", self._patch),
         )
 
-    def policy_links(self, port: PortPlace) -> list[str]:
+    def policy_links(self, port: PlannedPort) -> list[str]:
         record = self._changed.get(port.xname)
         return list(record["links"]) if record else self._links[port.edge]
 
@@ -80,7 +80,7 @@ class Ports:
                     if port.edge == edge and port.xname not in self._changed
                 )
 
-    def target_state(self, port: PortPlace) -> PortSettings:
+    def target_state(self, port: PlannedPort) -> PortSettings:
         """The state of the port that its policies define now."""
         policies = self._store.policies
         names = filter(None, map(policies.name_in, self.policy_links(port)))
@@ -89,13 +89,13 @@ class Ports:
     def push(self, names: Iterable[str]) -> None:
         self.switch_sync.schedule([self._plan.ports[name] for name in names])
 
-    def _find(self, call: Call) -> PortPlace:
+    def _find(self, call: Call) -> PlannedPort:
         port = self._plan.ports.get(call.args["port"])
         if port is None:
             raise not_found(f"{PATH}/{call.args['port']}")
         return port
 
-    def _document(self, port: PortPlace) -> Document:
+    def _document(self, port: PlannedPort) -> Document:
         nic = self._plan.nics.get(port.end)
         record = self._changed.get(port.xname, _UNCHANGED_PORT)
         document = {

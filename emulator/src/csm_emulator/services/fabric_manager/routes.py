@@ -49,7 +49,7 @@ def create_service(context: Context) -> EmulatedService:
         vnis = blocks.intended(place.dfa) if place.edge else None
         return PortState(**ports.target_state(place), vnis=vnis).data()
 
-    fabric.intention = intention
+    fabric.intended_state = intention
     routes = [route.through(_with_error_replies) for room in parts for route in room.routes()]
     service = EmulatedService(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
     return replace(service, not_found=_merging_slashes(service))

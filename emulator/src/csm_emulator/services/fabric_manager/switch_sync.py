@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
+from csm_emulator.machine.fabric.plan import PlannedPort, PlannedSwitch
 from csm_emulator.machine.fabric.ports import PortSettings
 from csm_emulator.state.clock import next_tick
 from csm_emulator.state.tables import RecordTable
@@ -23,7 +23,7 @@ _KIND = "fabric-manager.push"
 
 
 class SwitchSync:
-    def __init__(self, context: Context, target_state: Callable[[PortPlace], PortSettings]) -> None:
+    def __init__(self, context: Context, target_state: Callable[[PlannedPort], PortSettings]) -> None:
         self._context = context
         self._target_state = target_state
         self._fabric = context.machine.fabric
@@ -31,7 +31,7 @@ class SwitchSync:
         """Port → time at which its switch is to be configured."""
         context.scheduler.register(_KIND, self._push)
 
-    def schedule(self, ports: Iterable[PortPlace]) -> None:
+    def schedule(self, ports: Iterable[PlannedPort]) -> None:
         """Schedule the configuration of these ports; they get the settings of the documents at that time."""
         moments: set[tuple[str, float]] = set()
         for port in ports:
@@ -45,15 +45,15 @@ class SwitchSync:
         self._schedule_at(moments)
 
     def delay(self, *ports: str) -> float:
-        fault = self._context.faults.strikes("slow-barrier", *ports)
+        fault = self._context.faults.trigger("slow-barrier", *ports)
         return float(fault.facts.get("seconds", SLOW_DELAY)) if fault else 0.0
 
-    def reaches(self, switch: SwitchPlace) -> bool:
+    def reaches(self, switch: PlannedSwitch) -> bool:
         """Whether the agent on the switch is reachable."""
         power = self._context.machine.power
         return self._fabric.powered(switch.xname) and power.reachable(switch.controller)
 
-    def _next_round(self, switch: SwitchPlace) -> float:
+    def _next_round(self, switch: PlannedSwitch) -> float:
         start = next_tick(self._context.clock.now(), SWEEP_INTERVAL)
         return start + self._context.random.between(*PUSH_DELAY, _KIND, switch.xname, start)
 
@@ -73,7 +73,7 @@ class SwitchSync:
             return
         for port in ports:
             del self._due[port.xname]
-            if self._context.faults.strikes("fm-no-effect", port.xname):
+            if self._context.faults.trigger("fm-no-effect", port.xname):
                 self._context.log.add("port-push-lost", port.xname, "fault fm-no-effect")
             else:
                 self._fabric.configure(port.xname, "fabric-manager policy", **self._target_state(port))

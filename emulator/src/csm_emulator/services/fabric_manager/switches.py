@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
+from csm_emulator.machine.fabric.plan import PlannedPort, PlannedSwitch
 from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import INSTALLATION_TIME, Document, Envelope, not_found
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -43,7 +43,7 @@ class Switches:
             raise not_found(f"{PATH}/{call.args['switch']}")
         return json_reply(self._document(switch))
 
-    def _document(self, switch: SwitchPlace) -> Document:
+    def _document(self, switch: PlannedSwitch) -> Document:
         ports = self._plan.ports_of(switch.xname)
         edge, fabric = ([port for port in ports if port.edge == kind] for kind in (True, False))
         part = self._machine.part(switch.xname)
@@ -76,21 +76,21 @@ class Switches:
         """The states on the switches, not those that the documents define."""
         return json_reply({"ports": [self._status(port) for port in self._ports_in(call)]})
 
-    def _status(self, port: PortPlace) -> Record:
+    def _status(self, port: PlannedPort) -> Record:
         fabric = self._machine.fabric
         enabled = fabric.powered(port.switch.xname) and fabric.state(port.xname).online
         return {"xname": port.xname, "status": {"enable": enabled}}
 
-    def _ports_in(self, call: Call) -> Iterable[PortPlace]:
+    def _ports_in(self, call: Call) -> Iterable[PlannedPort]:
         name = call.args["set"]
         if name not in _SET_HAS_EDGE_PORTS:
             raise not_found(f"/port-sets/{name}")
         return [port for port in self._plan.ports.values() if port.edge == _SET_HAS_EDGE_PORTS[name]]
 
 
-def _links(ports: Iterable[PortPlace]) -> list[str]:
+def _links(ports: Iterable[PlannedPort]) -> list[str]:
     return [f"/fabric/ports/{port.xname}" for port in ports]
 
 
-def _numbers(ports: Iterable[PortPlace]) -> list[Record]:
+def _numbers(ports: Iterable[PlannedPort]) -> list[Record]:
     return [{"portNum": port.number, "conn_port": port.xname} for port in ports]

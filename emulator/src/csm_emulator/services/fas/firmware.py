@@ -36,7 +36,7 @@ class Firmware:
 
     def reachable(self, bmc: str) -> bool:
         """Whether a request to the controller is answered. The call counts as a request for faults."""
-        is_cut_off = self._context.faults.strikes("bmc-unreachable", bmc)
+        is_cut_off = self._context.faults.trigger("bmc-unreachable", bmc)
         return not is_cut_off and self._context.machine.power.reachable(bmc)
 
     def item(self, bmc: str, target: str) -> FirmwareItem | None:

@@ -79,7 +79,7 @@ class Heartbeats:
         self._pending.clear()
         self._after_gap = True
         for node in self._context.machine.parts("Node"):
-            if self._context.machine.boot.beating(node.xname):
+            if self._context.machine.boot.sends_heartbeats(node.xname):
                 self._start_beating(node.xname)
         self._start_timer()
 

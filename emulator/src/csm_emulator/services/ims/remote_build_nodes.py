@@ -76,7 +76,7 @@ class RemoteNodes:
         part = self._machine.part(xname)
         if part is None or part.model is None:
             return {**status, "sshStatus": _unreachable("[Errno -2] Name or service not known")}
-        if not self._machine.boot.beating(xname):
+        if not self._machine.boot.sends_heartbeats(xname):
             address = next((nic.address for nic in self._machine.nics(xname) if nic.address), xname)
             return {**status, "sshStatus": _unreachable(f"[Errno None] Unable to connect to port 22 on {address}")}
         return {

@@ -23,7 +23,7 @@ class Redfish:
     def answers(self, target: str) -> bool:
         """Whether the controller answers. Each call counts as a request for faults: call it once per operation."""
         host = without_port(target)
-        unreachable = self._context.faults.strikes("bmc-unreachable", host)
+        unreachable = self._context.faults.trigger("bmc-unreachable", host)
         return not unreachable and self._context.machine.power.reachable(host)
 
     def vendor(self, target: str) -> str:

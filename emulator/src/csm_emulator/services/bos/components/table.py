@@ -57,7 +57,7 @@ class ComponentStore:
         self._by_staged: defaultdict[str, set[str]] = defaultdict(set)
         self._running: set[str] = set()
         for name, record in self._table.items():
-            if not self._table.is_of_seed(name):
+            if not self._table.is_unchanged(name):
                 self._index(name, record)
 
     # Reading

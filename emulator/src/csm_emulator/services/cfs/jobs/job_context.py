@@ -15,7 +15,7 @@ from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.state.tables import RecordTable
 
 NAMESPACE = "services"
-_STEP = "cfs.run-goes-on"
+_STEP = "cfs.run-step"
 
 
 class Course(TypedDict):

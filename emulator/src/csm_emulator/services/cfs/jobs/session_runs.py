@@ -93,7 +93,7 @@ class SessionRuns:
             # The operator is down: Kafka keeps the event until it is back.
             self._context.scheduler.after(OPERATOR_CHECK_INTERVAL, _LAUNCH, name, attempt, self._context.clock.now())
             return
-        if self._context.faults.strikes(_STUCK, name):
+        if self._context.faults.trigger(_STUCK, name):
             return
         try:
             layers = self._records.layers(session)

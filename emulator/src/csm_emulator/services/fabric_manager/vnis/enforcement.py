@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.plan import PlannedPort
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
 from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import Document
@@ -110,14 +110,14 @@ class Enforcement:
         self._store_enforced(task)
         vnis = self._vnis({port.dfa for port in ports})
         for port in ports:
-            if self._context.faults.strikes("fm-no-effect", port.xname):
+            if self._context.faults.trigger("fm-no-effect", port.xname):
                 self._context.log.add("port-push-lost", port.xname, "fault fm-no-effect")
             else:
                 self._fabric.configure(port.xname, "fabric-manager enforcement", vnis=vnis.get(port.dfa))
         self._store.tasks.change(name, _stage(FINISHED))
 
-    def _obstacle(self, order: dict[str, str], ports: Iterable[PortPlace]) -> str:
-        if self._context.faults.strikes("enforcement-failed", order["block"], order["partition"]):
+    def _obstacle(self, order: dict[str, str], ports: Iterable[PlannedPort]) -> str:
+        if self._context.faults.trigger("enforcement-failed", order["block"], order["partition"]):
             return "fault enforcement-failed"
         unreachable = next((port.switch for port in ports if not self._switch_sync.reaches(port.switch)), None)
         return f"{unreachable.xname} does not answer" if unreachable else ""
@@ -137,7 +137,7 @@ class Enforcement:
                 ranges_by_dfa.setdefault(dfa, []).extend((first, last) for first, last in block["ranges"])
         return {dfa: join_ranges(ranges) for dfa, ranges in ranges_by_dfa.items()}
 
-    def _ports(self, dfas: Iterable[int]) -> list[PortPlace]:
+    def _ports(self, dfas: Iterable[int]) -> list[PlannedPort]:
         ports = map(self._fabric.plan.edge_port_with, sorted(dfas))
         return [port for port in ports if port is not None]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.machine.fabric.plan import Plan
+from csm_emulator.machine.fabric.plan import FabricPlan
 from csm_emulator.machine.fabric.ports import Ranges
 from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import RequestRejected, read_object
@@ -19,7 +19,7 @@ _FIELDS = {"partitionName": path_name, "vniCount": integer, "vniRanges": texts, 
 
 
 class Partitions:
-    def __init__(self, store: DocumentStore, plan: Plan) -> None:
+    def __init__(self, store: DocumentStore, plan: FabricPlan) -> None:
         self._store = store
         self._documents = store.partitions
         self._plan = plan

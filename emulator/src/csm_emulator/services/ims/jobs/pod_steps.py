@@ -124,7 +124,7 @@ class JobPods:
     def _is_stuck(self, job_pod: JobPod) -> bool:
         status, usual = job_pod["status"], _DEFAULT_STUCK_STATUS[job_pod["kind"]]
         return (
-            self._context.faults.strikes(
+            self._context.faults.trigger(
                 "image-job-stuck",
                 job_pod.job_id,
                 job_pod["name"],

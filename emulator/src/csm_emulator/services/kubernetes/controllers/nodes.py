@@ -85,7 +85,7 @@ class NodeController:
         node = self._objects.get(NODES, "", self._names[xname])
         if node is None:
             return
-        condition = _condition(self._objects.now(), ready=self._context.machine.boot.beating(xname))
+        condition = _condition(self._objects.now(), ready=self._context.machine.boot.sends_heartbeats(xname))
         conditions = (node.get("status") or {}).get("conditions") or []
         previous: Json = next((item for item in conditions if item["type"] == "Ready"), {})
         if previous.get("status") != condition["status"]:

@@ -84,7 +84,7 @@ class Waves:
         return 0.0
 
     def _order(self, xname: str, reset: str, transition: str) -> float:
-        if self._context.faults.strikes("pcs-failure", xname):
+        if self._context.faults.trigger("pcs-failure", xname):
             return RETRIES_DURATION
         try:
             self._machine.power.reset(xname, reset, f"pcs transition {transition}")

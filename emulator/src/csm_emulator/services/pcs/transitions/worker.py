@@ -54,7 +54,7 @@ class Worker:
             "look": self._look,
             "renew": self._renew,
         }
-        context.scheduler.register("pcs.goes-on", self._continue)
+        context.scheduler.register("pcs.run-phase", self._run_phase)
 
     def start(self, transition: Transition) -> None:
         self._next(transition, 0.0, "begin")
@@ -67,9 +67,9 @@ class Worker:
                 self._next(resumed, RESUME_DELAY, "begin")
 
     def _next(self, transition: Transition, seconds: float, phase: str, *args: Json) -> None:
-        self._context.scheduler.after(seconds, "pcs.goes-on", transition["id"], transition["run"], phase, *args)
+        self._context.scheduler.after(seconds, "pcs.run-phase", transition["id"], transition["run"], phase, *args)
 
-    def _continue(self, identity: str, run: int, phase: str, *args: Json) -> None:
+    def _run_phase(self, identity: str, run: int, phase: str, *args: Json) -> None:
         transition = self._store.find(identity)
         stale = transition is None or transition["run"] != run or transition["status"] in ENDED
         if stale or transition is None or self._context.faults.present("service-restart", "pcs"):

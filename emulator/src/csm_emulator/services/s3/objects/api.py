@@ -56,7 +56,7 @@ class Objects:
 
     def raise_upload_fault(self, bucket: str) -> None:
         """Cut the connection when the fault ``upload-cut`` is set; the data was sent but is not stored."""
-        if self._faults.strikes("upload-cut", bucket):
+        if self._faults.trigger("upload-cut", bucket):
             raise ConnectionAborted
 
     def _copy(self, request: S3Request) -> Reply:

@@ -35,4 +35,4 @@ def _state(hsm: Hsm, part: Part, old: Mapping[str, Json] | None) -> str:
     if old is not None and old["State"] in POST_BOOT_STATES:
         return str(old["State"])
     # SMD asks HBTD whether the node's heart beats.
-    return "Ready" if hsm.context.machine.boot.beating(part.xname) else "On"
+    return "Ready" if hsm.context.machine.boot.sends_heartbeats(part.xname) else "On"

@@ -54,6 +54,6 @@ def _affected_parts(hsm: Hsm, boards: Boards, slot: str, state: str) -> Iterable
 
 
 def _set_state(hsm: Hsm, xnames: Iterable[str], state: str) -> None:
-    reported = [xname for xname in xnames if not hsm.context.faults.strikes("stale-inventory", xname)]
+    reported = [xname for xname in xnames if not hsm.context.faults.trigger("stale-inventory", xname)]
     if reported:
         set_state(hsm, reported, state, "OK")

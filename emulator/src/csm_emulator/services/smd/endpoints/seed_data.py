@@ -52,7 +52,7 @@ def service_keys(xnames: Iterable[str]) -> Iterator[str]:
 
 def service_keys_of(services: RecordTable[Record], xnames: Iterable[str]) -> Iterator[str]:
     """The keys of the services of these endpoints, and of all services that were added later."""
-    return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
+    return services.keys_in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
 
 
 class ServiceSeeds(Mapping[str, Json]):

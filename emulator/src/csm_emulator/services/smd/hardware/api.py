@@ -79,9 +79,9 @@ class Hardware:
         frus, serials = values(call, "fruid"), values(call, "serialnumber")
         if not frus and not serials:
             return None
-        seeds, touched = self._inventory.hardware_seeds, list(self._inventory.frus.touched())
+        seeds, touched = self._inventory.hardware_seeds, list(self._inventory.frus.assigned_keys())
         places = (map(seeds.with_fru, frus), map(seeds.with_serial, serials), map(seeds.with_fru, touched))
-        return [*filter(None, chain(*places)), *self._inventory.hardware.touched()]
+        return [*filter(None, chain(*places)), *self._inventory.hardware.assigned_keys()]
 
     def _places(self, xnames: Sequence[str] | None, types: set[str]) -> Iterable[str]:
         hardware = self._inventory.hardware
@@ -151,14 +151,14 @@ class Hardware:
         if names or not serials:
             return names or None
         places = filter(None, map(seeds.with_serial, serials))
-        return [*(seeds.fru_at(place) for place in places), *self._inventory.frus.touched()]
+        return [*(seeds.fru_at(place) for place in places), *self._inventory.frus.assigned_keys()]
 
     def delete_fru(self, call: Call) -> Reply:
         name = call.args["fruid"]
         if name not in self._inventory.frus:
             return problem(404, "no such FRU ID.")
         hardware, place = self._inventory.hardware, self._inventory.hardware_seeds.with_fru(name)
-        candidates = [xname for xname in (place, *hardware.touched()) if xname and xname in hardware]
+        candidates = [xname for xname in (place, *hardware.assigned_keys()) if xname and xname in hardware]
         if any(hardware[xname]["PopulatedFRU"] == name for xname in candidates):
             # A place refers to the FRU, so the database refuses.
             return problem(500, "failed to query DB.")

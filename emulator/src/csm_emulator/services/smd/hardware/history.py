@@ -83,7 +83,7 @@ class History:
 
     def _places_of(self, frus: Iterable[str]) -> list[str]:
         """Places where these FRUs may have been: where the machine has them, and every place with later events."""
-        return [*filter(None, map(self._hardware_seeds.with_fru, frus)), *self._table.touched()]
+        return [*filter(None, map(self._hardware_seeds.with_fru, frus)), *self._table.assigned_keys()]
 
     def delete_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])

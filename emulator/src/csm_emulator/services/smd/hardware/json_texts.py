@@ -30,9 +30,9 @@ class HardwareTexts:
     def of(self, xname: str) -> str:
         """The JSON of the place with its FRU."""
         inventory = self._inventory
-        if inventory.hardware.is_of_seed(xname):
+        if inventory.hardware.is_unchanged(xname):
             fru, serial, template_key = self._places.distinct_parts(xname)
-            if inventory.frus.is_of_seed(fru):
+            if inventory.frus.is_unchanged(fru):
                 head, middle, tail, *after_serial = self._templates.get(template_key) or self._template(
                     xname, template_key
                 )

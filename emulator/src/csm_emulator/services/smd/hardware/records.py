@@ -30,8 +30,8 @@ def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
     if len(roots) > MAX_SEPARATE_LOOKUPS:
         candidates: Iterable[str] = inventory.hardware
     else:
-        of_seed = dict.fromkeys(xname for place in roots for xname in inventory.hardware_seeds.below(place))
-        candidates = inventory.hardware.in_order(of_seed)
+        seed_keys = dict.fromkeys(xname for place in roots for xname in inventory.hardware_seeds.below(place))
+        candidates = inventory.hardware.keys_in_order(seed_keys)
     return [xname for xname in candidates if any(ancestor in roots for ancestor in lineage(xname))]
 
 

@@ -102,7 +102,7 @@ class LayerRuns:
         return node_facts(self._job_context.context, host)
 
     def _reachable(self, host: str) -> bool:
-        return host == "localhost" or self._job_context.context.machine.boot.beating(host)
+        return host == "localhost" or self._job_context.context.machine.boot.sends_heartbeats(host)
 
     def _configured_hosts(self, layer: Record, hosts: list[str]) -> list[str]:
         """Hosts to which this layer was applied since they booted; modules change nothing on them."""
@@ -122,7 +122,7 @@ class LayerRuns:
             layer_matches = layer_name is None or str(layer_name) in (layer["name"], layer["layer"])
             return layer_matches and any(part in title for title in titles)
 
-        faults_by_host = ((host, faults.strikes(FAULT, host, when=aims)) for host in hosts)
+        faults_by_host = ((host, faults.trigger(FAULT, host, when=aims)) for host in hosts)
         return {host: str(fault.facts.get("task", "")) for host, fault in faults_by_host if fault is not None}
 
     def _titles(self, layer: Record) -> list[str]:
