@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from csm_emulator.machine.fabric.plan import PlannedPort
@@ -132,6 +133,6 @@ def check_pushed(site: Site, excused: set[str], quiet_since: float) -> None:
     for place in edge_ports(site).values():
         intention = fabric.intended_state(place.xname)
         if place.xname not in excused and intention is not None:
-            effective = fabric.state(place.xname).data()
+            effective: Mapping[str, object] = fabric.state(place.xname).data()
             for name, value in intention.items():
                 assert effective[name] == value, f"{place.xname}: {name} is {effective[name]}, and should be {value}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.parts import Topology
 from csm_emulator.machine.sls_import.dump import load_sls
 from csm_emulator.machine.sls_import.entries import is_dump
 from csm_emulator.machine.topology import catalog as topologies
+from csm_emulator.records import Record
 from csm_emulator.site import StartOptions
 from csm_emulator.state.file import StateFile
 
@@ -46,7 +46,7 @@ def choose_machine(state_file: StateFile, request: MachineRequest) -> StartOptio
     return StartOptions(topology, seed, request.speed, request.moment)
 
 
-def _source(name: str, hint: str) -> dict[str, Any]:
+def _source(name: str, hint: str) -> Record:
     if name in topologies.names():
         return {"name": name}
     path = Path(name)
@@ -65,11 +65,11 @@ def _source(name: str, hint: str) -> dict[str, Any]:
     return {"name": path.name, "sls": data}
 
 
-def _topology(source: dict[str, Any]) -> Topology:
+def _topology(source: Record) -> Topology:
     return load_sls(source["sls"], source["name"]) if "sls" in source else topologies.load(source["name"])
 
 
-def _check_same_machine(state_file: StateFile, source: dict[str, Any], seed: int, request: MachineRequest) -> None:
+def _check_same_machine(state_file: StateFile, source: Record, seed: int, request: MachineRequest) -> None:
     if request.topology is not None and Path(request.topology).name != source["name"]:
         raise InvalidMachine(
             f"{state_file.path} holds the machine {source['name']}, not {request.topology}; omit TOPOLOGY to run it,"

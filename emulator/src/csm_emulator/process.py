@@ -17,8 +17,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+from csm_emulator.records import Json, Record
 
 TOKEN = "/keycloak/realms/shasta/protocol/openid-connect/token"  # noqa: S105 (a path)
 
@@ -33,7 +34,7 @@ class Answer:
     headers: dict[str, str]
     body: bytes
 
-    def json(self) -> Any:
+    def json(self) -> Json:
         return json.loads(self.body)
 
 
@@ -45,7 +46,7 @@ class Emulator:
     machine: str
     url: str
     ca: str | None
-    users: list[dict[str, Any]]
+    users: list[Record]
     clients: dict[str, str]
     """Secrets by client id."""
     services: dict[str, str]
@@ -94,20 +95,20 @@ class Emulator:
         trust = ssl.create_default_context(cafile=self.ca)
         return http.client.HTTPSConnection(host, port, timeout=TIMEOUT, context=trust)
 
-    def ask_control(self, method: str, path: str, body: object = None) -> Any:
+    def ask_control(self, method: str, path: str, body: object = None) -> Json:
         """One request to the control API; raises ``RuntimeError`` with the text of its error."""
         answer = self.send(method, self.control + path, None if body is None else json.dumps(body))
         if answer.status >= 400:
             raise RuntimeError(answer.json()["detail"])
         return answer.json() if answer.body else None
 
-    def part(self, xname: str) -> dict[str, Any]:
+    def part(self, xname: str) -> Record:
         """The real state of a part, whatever the services report."""
-        part: dict[str, Any] = self.ask_control("GET", f"/parts?{urlencode({'xname': xname})}")["parts"][0]
+        part: Record = self.ask_control("GET", f"/parts?{urlencode({'xname': xname})}")["parts"][0]
         return part
 
-    def log(self, after: int = 0) -> list[dict[str, Any]]:
-        entries: list[dict[str, Any]] = self.ask_control("GET", f"/log?after={after}&limit=10000")["entries"]
+    def log(self, after: int = 0) -> list[Record]:
+        entries: list[Record] = self.ask_control("GET", f"/log?after={after}&limit=10000")["entries"]
         return entries
 
     def fault(self, kind: str, targets: str = "*", **more: object) -> str:

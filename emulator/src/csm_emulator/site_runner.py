@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from csm_emulator.context import Post, PublicAddresses
 from csm_emulator.errors import InvalidMachine, NotFound, Unavailable
 from csm_emulator.gateway.gateway import Gateway
 from csm_emulator.machine_choice import MachineRequest, choose_machine
+from csm_emulator.records import Json
 from csm_emulator.site import Site
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.admission import AdmittedRequest
@@ -196,5 +196,5 @@ def _check_loadable(path: Path) -> None:
         Site(choose_machine(saved, MachineRequest()), saved).close()
 
 
-def _log_action_error(kind: str, args: list[Any]) -> None:
+def _log_action_error(kind: str, args: list[Json]) -> None:
     log.exception("error in the emulator: the action %s %s failed", kind, args)

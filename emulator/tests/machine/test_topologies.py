@@ -279,7 +279,7 @@ def test_sls_has_every_node_with_its_place(name: str) -> None:
         parsed = parse(xname)
         assert (entry["Xname"], entry["Parent"]) == (str(parsed), str(parsed.parent))
         assert entry["TypeString"] == parsed.type.value
-    assert {"NMN", "HMN", "HSN", "NMN_MTN", "HMN_MTN"} <= set(topology.sls["Networks"])  # type: ignore[call-overload]
+    assert {"NMN", "HMN", "HSN", "NMN_MTN", "HMN_MTN"} <= set(topology.sls["Networks"])
     json.dumps(dict(topology.sls))
 
 

@@ -7,15 +7,16 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 import click
 
 from csm_emulator.cli import running_instances
 from csm_emulator.errors import InvalidInput, InvalidMachine, NotFound, Unavailable
+from csm_emulator.records import Json, Record
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 NO_LIMIT = 600.0
 NOT_SENT = object()
 _NEGATIVE = re.compile(r"-\.?[0-9].*")
@@ -31,7 +32,7 @@ def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
-def ask(control: str | None, method: str, path: str, body: object = NOT_SENT) -> Any:
+def ask(control: str | None, method: str, path: str, body: object = NOT_SENT) -> Json:
     """One request to the control API; an error response is raised as an ``EmulatorError``."""
     url = urlsplit(running_instances.find(control))
     connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=NO_LIMIT)
@@ -75,7 +76,7 @@ def status(control: str | None, as_json: bool) -> None:
     )
 
 
-def _time(clock: dict[str, Any]) -> str:
+def _time(clock: Record) -> str:
     speed = f"{clock['speed']:g} times real time" if clock["speed"] else "stopped"
     return f"{clock['now']}, {speed}"
 
@@ -107,7 +108,7 @@ def fault_list(control: str | None, as_json: bool) -> None:
     show(faults, [_fault_line(entry) for entry in faults] or ["no faults"], as_json=as_json)
 
 
-def _fault_line(fault: dict[str, Any]) -> str:
+def _fault_line(fault: Record) -> str:
     remaining = "" if fault["remaining"] is None else f", {_times(fault['remaining'])}"
     probability = "" if fault["probability"] == 1 else f", with probability {fault['probability']:g}"
     return (
@@ -119,7 +120,7 @@ def _times(count: int) -> str:
     return "1 more time" if count == 1 else f"{count} more times"
 
 
-def _parameter_text(facts: dict[str, Any]) -> str:
+def _parameter_text(facts: Record) -> str:
     return "".join(f" {name}={value}" for name, value in facts.items())
 
 
@@ -241,7 +242,7 @@ def clock_step(seconds: float, control: str | None) -> None:
 @click.option("--ip", "over_ip", is_flag=True, help="Test with a ping instead: both nodes must be up.")
 @control_option
 @json_option
-def probe(over_ip: bool, control: str | None, as_json: bool, **ends: Any) -> None:
+def probe(over_ip: bool, control: str | None, as_json: bool, **ends: Json) -> None:
     """Test which nodes of FROM reach which nodes of TO over the high-speed network.
 
     FROM and TO are nodesets of nodes or of their NICs. Frames follow the real state of the switch ports.
@@ -256,7 +257,7 @@ def probe(over_ip: bool, control: str | None, as_json: bool, **ends: Any) -> Non
     show(response, [*lines, f"{counts['reached']} of {counts['pairs']} reached"], as_json=as_json)
 
 
-def _pair_line(pair: dict[str, Any]) -> str:
+def _pair_line(pair: Record) -> str:
     how = f" ({pair['leaves']})" if pair.get("leaves") else ""
     return f"{pair['from']} → {pair['to']}  {'reached' + how if pair['reached'] else 'not reached: ' + pair['why']}"
 
@@ -280,7 +281,7 @@ def log(after: int, limit: int, control: str | None, as_json: bool) -> None:
     show(entries, [_log_line(entry) for entry in entries], as_json=as_json)
 
 
-def _log_line(entry: dict[str, Any]) -> str:
+def _log_line(entry: Record) -> str:
     standard_fields = ("number", "at", "what", "target", "cause", "fault")
     facts = _parameter_text({name: value for name, value in entry.items() if name not in standard_fields})
     if "fault" in entry:

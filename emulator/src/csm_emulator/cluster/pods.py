@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from csm_emulator.records import Json, Record
 
 WAITING, RUNNING, ENDED = "waiting", "running", "ended"
 
@@ -89,7 +90,7 @@ Volume = Callable[[Pod, str], Mapping[str, str | Callable[[], str]]]
 """Returns the files in a container that its service provides, by path, as texts or functions that return them."""
 
 
-def as_data(pod: Pod) -> dict[str, Any]:
+def as_data(pod: Pod) -> Record:
     """The pod as plain data, for a record table."""
     data = {name: getattr(pod, name) for name in Pod.__slots__ if name not in ("containers", "labels", "annotations")}
     containers = [{name: getattr(one, name) for name in Container.__slots__} for one in pod.containers]
@@ -97,7 +98,7 @@ def as_data(pod: Pod) -> dict[str, Any]:
     return {**data, "owner": list(pod.owner) if pod.owner else None}
 
 
-def from_data(data: Mapping[str, Any]) -> Pod:
+def from_data(data: Mapping[str, Json]) -> Pod:
     containers = tuple(Container(**one) for one in data["containers"])
     owner = tuple(data["owner"]) if data["owner"] else None
     return Pod(**{**data, "containers": containers, "owner": owner})

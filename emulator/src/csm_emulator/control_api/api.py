@@ -13,7 +13,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from hmac import compare_digest
 from pathlib import Path
-from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.control_api import console_views
@@ -21,7 +20,7 @@ from csm_emulator.control_api.fabric_probe import describe_ports, probe
 from csm_emulator.errors import EmulatorError, InvalidInput, InvalidMachine, NotFound
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.faults.kinds import KINDS
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.clock import FASTEST, rfc3339
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -153,7 +152,7 @@ class ControlApi:
         self._running.gateway.tokens.forget()
         return reply
 
-    def _time(self) -> dict[str, Any]:
+    def _time(self) -> Record:
         clock = self._running.site.clock
         return {"now": rfc3339(clock.now()), "moment": clock.now(), "speed": clock.speed}
 

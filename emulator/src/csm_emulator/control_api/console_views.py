@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.cluster.pods import ENDED, Container, Pod
 from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine, NotFound
 from csm_emulator.nodes.consoles import Position
+from csm_emulator.records import Record
 from csm_emulator.transport.call import Call
 
 LINES = 1000
 LONGEST_NUMBER = 18
 
 
-def console(context: Context, call: Call) -> dict[str, Any]:
+def console(context: Context, call: Call) -> Record:
     """The last ``lines=`` lines of the console of node ``xname=``, or its output since the position ``after=``."""
     node = call.first("xname")
     part = context.machine.part(node)
@@ -49,12 +48,12 @@ def _number(call: Call, name: str, default: int) -> int:
     return int(text)
 
 
-def pods(context: Context, call: Call) -> dict[str, Any]:
+def pods(context: Context, call: Call) -> Record:
     """All pods, or those of ``namespace=``."""
     return {"pods": [_describe_pod(pod) for pod in context.cluster.pods(call.first("namespace") or None)]}
 
 
-def _describe_pod(pod: Pod) -> dict[str, Any]:
+def _describe_pod(pod: Pod) -> Record:
     return {
         "namespace": pod.namespace,
         "name": pod.name,
@@ -64,7 +63,7 @@ def _describe_pod(pod: Pod) -> dict[str, Any]:
     }
 
 
-def pod_log(context: Context, call: Call) -> dict[str, Any]:
+def pod_log(context: Context, call: Call) -> Record:
     """Log lines after the line number ``after=`` of ``container=`` in ``pod=``, a name or ``LABEL=VALUE``."""
     pod = _find(context, call.first("pod"))
     container = _container(pod, call.first("container"))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from csm_emulator import nodesets
 from csm_emulator.errors import EmulatorError, InvalidMachine, NotFound
 from csm_emulator.machine.fabric.port_drift import VNIS
 from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, ProbeRequest
 from csm_emulator.machine.machine import Machine
+from csm_emulator.records import Json, Record
 
 MOST_GROUPS = 256
 _PROBE_FIELDS = {"from", "to", "groups", "kind", "vlan", "vni"}
@@ -17,7 +17,7 @@ _TAGS = range(4096)
 """All 12-bit tags, also the reserved 0 and 4095, which a hostile node could send."""
 
 
-def probe(machine: Machine, body: Mapping[str, Any]) -> dict[str, Any]:
+def probe(machine: Machine, body: Mapping[str, Json]) -> Record:
     """The response to ``POST /fabric/probe``."""
     unknown = set(body) - _PROBE_FIELDS
     if unknown:
@@ -34,7 +34,7 @@ def probe(machine: Machine, body: Mapping[str, Any]) -> dict[str, Any]:
     return request_fields | prober.pairs(find_nics(machine, body.get("from")), find_nics(machine, body.get("to")))
 
 
-def _read_request(body: Mapping[str, Any]) -> ProbeRequest:
+def _read_request(body: Mapping[str, Json]) -> ProbeRequest:
     kind = body.get("kind", ETHERNET)
     if kind not in (ETHERNET, IP, VNI):
         raise InvalidMachine(f"kind must be {ETHERNET}, {IP} or {VNI}, not {kind!r}")
@@ -85,7 +85,7 @@ def _nics_of(machine: Machine, name: str) -> Iterable[str]:
     return [nic.xname for nic in machine.nics(name) if nic.network == "HSN"]
 
 
-def describe_ports(machine: Machine, names: Sequence[str], *, differs: bool) -> list[dict[str, Any]]:
+def describe_ports(machine: Machine, names: Sequence[str], *, differs: bool) -> list[Record]:
     """Real and intended state of switch ports; ``differs`` keeps those in which the two differ."""
     ports = []
     for name in names or machine.fabric.plan.ports:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.gateway.rules import ALL, ROLES, SLINGSHOT_ADMIN, TENANT_ADMIN, WORKLOADS, allows
+from csm_emulator.records import Json
 
-Claims = Mapping[str, Any]
+Claims = Mapping[str, Json]
 Headers = Mapping[str, str]
 
 SPIRE_ISSUERS = frozenset({"http://spire.local/shasta/vshastaio", "http://crayspire.local/shasta"})
@@ -142,7 +142,7 @@ def _as_workload(claims: Claims, method: str, path: str) -> str | None:
 
 def _texts(claims: Claims, *path: str) -> list[str]:
     """The strings in the list at this path; empty if the claims have another shape."""
-    value_at_path: Any = claims
+    value_at_path: Json = claims
     for key in path:
         value_at_path = value_at_path.get(key) if isinstance(value_at_path, Mapping) else None
     return [value for value in value_at_path if isinstance(value, str)] if isinstance(value_at_path, list) else []

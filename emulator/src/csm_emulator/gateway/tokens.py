@@ -9,7 +9,6 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
 
 from joserfc import jwt
 from joserfc.errors import JoseError
@@ -17,6 +16,7 @@ from joserfc.jwk import RSAKey
 
 from csm_emulator.gateway.policy import SPIRE_ISSUERS, Claims, Headers
 from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.records import Json, Record
 from csm_emulator.services.keycloak.wall_clock import issued_at
 from csm_emulator.transport.mesh import Mesh
 
@@ -58,7 +58,7 @@ def _kind(token: str) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def _part(token: str, index: int) -> dict[str, Any] | None:
+def _part(token: str, index: int) -> Record | None:
     parts = token.split(".")
     if len(parts) != 3:
         return None
@@ -141,11 +141,11 @@ class Tokens:
         return fault is not None and issued_at(claims) < _moment(fault.facts)
 
 
-def _trusted(issuer: Any, base: str) -> bool:
+def _trusted(issuer: Json, base: str) -> bool:
     return isinstance(issuer, str) and (issuer == base + REALM or _KNOWN_ISSUER.fullmatch(issuer) is not None)
 
 
-def _moment(facts: Mapping[str, Any]) -> float:
+def _moment(facts: Mapping[str, Json]) -> float:
     """The moment of the fault; without one it concerns all tokens."""
     moment = facts.get("before")
     return float(moment) if isinstance(moment, int | float) else math.inf

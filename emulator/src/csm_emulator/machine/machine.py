@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from csm_emulator.machine.boot import Boot
 from csm_emulator.machine.context import MachineContext, Watcher
@@ -15,6 +14,7 @@ from csm_emulator.machine.faults.targets import register_target_checks
 from csm_emulator.machine.parts import Nic, NodePlace, Part, Topology
 from csm_emulator.machine.power import Power
 from csm_emulator.machine.power_caps import PowerCaps
+from csm_emulator.records import Record
 
 
 class Machine:
@@ -70,12 +70,12 @@ class Machine:
         """Calls the watcher at each event, in order, when it happens."""
         self.context.watchers.append(watcher)
 
-    def describe(self, xname: str) -> dict[str, Any] | None:
+    def describe(self, xname: str) -> Record | None:
         """The real state of one part or switch port, for the control API; None if it does not exist."""
         part = self.part(xname)
         if part is None:
             return self.fabric.describe(xname)
-        description: dict[str, Any] = {
+        description: Record = {
             "xname": xname,
             "type": part.type,
             "class": part.hardware_class,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from csm_emulator.records import Record
+
 
 @dataclass(frozen=True, slots=True)
 class Fru:
@@ -143,7 +145,7 @@ class Topology:
     owners: Sequence[Owner]
     running: frozenset[str]
     """Nodes that are up when the machine starts."""
-    sls: Mapping[str, object]
+    sls: Mapping[str, Mapping[str, Record]]
     """``{"Hardware": {…}, "Networks": {…}}``: the dump that SLS starts with, made from the parts or imported."""
     switches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Dragonfly group of each switch, and its number in the group; its ports' fabric addresses consist of both."""

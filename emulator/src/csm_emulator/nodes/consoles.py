@@ -7,13 +7,13 @@ A boot is stored as the moments of its stages, and its text is generated when it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from csm_emulator.machine import boot
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.machine import Machine
 from csm_emulator.nodes.boot_output import NO_IPXE, Timed, stage_output
 from csm_emulator.nodes.description import describe
+from csm_emulator.records import Json
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTable, RecordTables
 
@@ -28,7 +28,7 @@ Position = tuple[int, int]
 """The number of a piece, and the number of its texts that were read."""
 START: Position = (0, 0)
 
-Piece = Sequence[Any]
+Piece = Sequence[Json]
 """Moment, kind (a boot stage, ``no-ipxe`` or ``text``), and details: for the stage ``kernel`` its URL and parameters,
 for ``text`` the texts with the seconds after which they appear.
 """
@@ -51,7 +51,7 @@ class Consoles:
     def _on_event(self, event: Event) -> None:
         if event.kind != "stage" or event.value == boot.OFF:
             return
-        detail: Any = ""
+        detail: Json = ""
         if event.value == boot.KERNEL:
             record = self._machine.boot.record(event.xname)
             detail = [record["kernel"], record["parameters"]]
@@ -72,7 +72,7 @@ class Consoles:
         else:
             self._add(node, TEXT, [[0.0, text]])
 
-    def _add(self, node: str, kind: str, detail: Any) -> None:
+    def _add(self, node: str, kind: str, detail: Json) -> None:
         previous = self._numbers.get(node, range(0))
         numbers = range(max(previous.start, previous.stop + 1 - MOST_PIECES), previous.stop + 1)
         self._table[f"{node}/{previous.stop}"] = [self._clock.now(), kind, detail]
@@ -111,7 +111,7 @@ class Consoles:
             if over is None or moment + seconds <= over:
                 yield moment + seconds, text
 
-    def _output(self, node: str, kind: str, detail: Any) -> Iterator[Timed]:
+    def _output(self, node: str, kind: str, detail: Json) -> Iterator[Timed]:
         if kind == TEXT:
             return ((seconds, text) for seconds, text in detail)
         described = describe(self._machine, node, *(detail or ()))

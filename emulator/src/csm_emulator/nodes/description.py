@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.machine.machine import Machine
-from csm_emulator.machine.parts import Fru, Nic, NodePlace
+from csm_emulator.machine.parts import Fitting, Fru, Nic, NodeModel, NodePlace
 
 MACHINES = {"X86": "x86_64", "ARM": "aarch64"}
 KERNEL = "5.14.21-150500.55.65_13.0.73-cray_shasta_c"
@@ -113,11 +112,11 @@ def _prefix(nic: Nic, cidrs: dict[str, tuple[str, ...]]) -> int:
     return int(network_cidrs[0].rpartition("/")[2])
 
 
-def _all(model: Any, kind: str) -> list[Any]:
+def _all(model: NodeModel, kind: str) -> list[Fitting]:
     return [fitting for fitting in model.fittings if fitting.fru.kind == kind]
 
 
-def _fitted(model: Any, kind: str) -> tuple[Fru, int] | None:
+def _fitted(model: NodeModel, kind: str) -> tuple[Fru, int] | None:
     fittings = _all(model, kind)
     return (fittings[0].fru, sum(fitting.count for fitting in fittings)) if fittings else None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from csm_emulator.machine.fabric.packets import Packet
+from csm_emulator.records import Record
 
 HEADERS = 28
 """Bytes of the headers of IP and ICMP."""
@@ -73,7 +73,7 @@ class Ping:
             squares=self.squares + packet.seconds * packet.seconds,
         )
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> Record:
         """Plain data for a record table, without default values, as 10,000 nodes may ping at once."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {name: value for name, (value, usual) in values.items() if value != usual}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.machine.machine import Machine
 from csm_emulator.nodes.description import Description
@@ -129,7 +128,7 @@ def _program(command: Command, terminal: Terminal) -> Program:
     return program
 
 
-def _at_once(running: Coroutine[Any, Any, int]) -> int:
+def _at_once(running: Coroutine[object, None, int]) -> int:
     """Runs a coroutine that never waits, since a console's commands have no input and their output no limit."""
     try:
         running.send(None)

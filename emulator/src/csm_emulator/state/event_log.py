@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
+from csm_emulator.records import Json, Record
 from csm_emulator.state.clock import Clock, rfc3339
 from csm_emulator.state.file import Entry, StateFile
 
@@ -16,7 +16,7 @@ class EventLog:
         self._last = state_file.last_entry()
         self._unwritten: list[Entry] = []
 
-    def add(self, what: str, target: str, cause: str, **facts: Any) -> None:
+    def add(self, what: str, target: str, cause: str, **facts: Json) -> None:
         """``what`` is a short name such as power-on, boot-stage or fault-set."""
         self._last += 1
         entry = {"number": self._last, "at": rfc3339(self._clock.now()), "what": what, "target": target, "cause": cause}
@@ -33,7 +33,7 @@ class EventLog:
     def put_back(self, entries: list[Entry]) -> None:
         self._unwritten = [*entries, *self._unwritten]
 
-    def after(self, number: int, limit: int) -> list[dict[str, Any]]:
+    def after(self, number: int, limit: int) -> list[Record]:
         written = self._state_file.entries(number, limit)
         fresh = [entry for entry in self._unwritten if entry[0] > number]
         return [json.loads(text) for _, text in [*written, *fresh][:limit]]

@@ -19,10 +19,6 @@ T = TypeVar("T")
 Row = tuple[str, str, str | None]
 """Table, key and JSON value.
 
-``""``: a key of the seed was deleted. None: delete the stored row, either for good or so that it is inserted again at
-the end.
-"""
-
 
 class _Mark(Enum):
     DELETED = "deleted"
@@ -39,7 +35,7 @@ Changes = Mapping[str, T | Literal[_Mark.DELETED]]
 
 
 class RecordTable(MutableMapping[str, T], Generic[T]):
-    """A table; its keys are in the order of the seed, then the added keys in the order of their addition."""
+    """A table; its keys are in the order of the seed, then in that of their addition."""
 
     def __init__(self, name: str, seed: Mapping[str, T], changed: Changes[T]) -> None:
         self.name = name
@@ -64,7 +60,7 @@ class RecordTable(MutableMapping[str, T], Generic[T]):
         return value
 
     def __setitem__(self, key: str, value: T) -> None:
-        moves_to_end = False
+        went = False
         if key not in self:
             self._length += 1
             if key not in self._seed:

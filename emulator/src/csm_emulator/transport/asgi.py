@@ -12,6 +12,7 @@ from csm_emulator.transport.admission import Admit
 from csm_emulator.transport.call import Call, ConnectionAborted, Reply, Stream, Talk
 from csm_emulator.transport.connection import CONNECTION, MOST_HEADERS, Connection, method_of
 
+# The values of ASGI's messages have the type that the specification gives to their names.
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from httptools import HttpParserUpgrade
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from csm_emulator.transport.tunnel import MOST_UNREAD, Tunnel
@@ -140,7 +140,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():
             self.transport.abort()
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
         super()._start_asgi_task(cycle, app)
 

@@ -16,7 +16,6 @@ from csm_emulator.services.cfs.ansible.hosts import Inventory, terms
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
 from csm_emulator.services.cfs.ansible.jinja.filters import FILTERS, TESTS
 from csm_emulator.services.cfs.ansible.jinja.templates import render, render_to_text
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, known
 from csm_emulator.services.cfs.ansible.limits import WorkMeter
 from csm_emulator.services.cfs.ansible.playbooks import layer_files as reading
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader, ReadingPaused
@@ -24,6 +23,7 @@ from csm_emulator.services.cfs.ansible.playbooks.parser import read_playbook
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MAX_FILE_VALUES, AnsibleError
 from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions, RunInputs
 from csm_emulator.services.cfs.ansible.runner import start_run
+from csm_emulator.services.cfs.ansible.values import UNKNOWN, known
 from csm_emulator.services.cfs.ansible.variables import Scope
 from csm_emulator.services.cfs.jobs.inventory.host_files import read_hosts
 from csm_emulator.services.cfs.jobs.repositories import CommitNotFound, Repository, RepositoryCache

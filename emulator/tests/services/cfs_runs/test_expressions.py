@@ -8,8 +8,8 @@ import pytest
 
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
 from csm_emulator.services.cfs.ansible.jinja.templates import holds, render, render_to_text
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNDEFINED, UNKNOWN
 from csm_emulator.services.cfs.ansible.modules.command_lines import run_command, run_shell
+from csm_emulator.services.cfs.ansible.values import UNDEFINED, UNKNOWN
 from csm_emulator.services.cfs.ansible.variables import Scope
 
 KNOWN: dict[str, Any] = {

@@ -106,7 +106,7 @@ def test_defaults_without_policies() -> None:
         "untagged": True,
         "speed": "BS_200G",
     }
-    assert merge([{"nativeVlanId": "/fabric/vlans/5"}], edge=True)["allowed"] == {5}
+    assert merge([{"nativeVlanId": "/fabric/vlans/5"}], edge=True)["allowed"] == frozenset({5})
     assert merge([{"allowedVlans": ["/fabric/vlans/5"]}], edge=True)["native"] == 1
     assert merge([], edge=False) | {"online": True} == {
         "online": True,

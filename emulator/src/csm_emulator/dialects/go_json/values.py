@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import Any
 
 from csm_emulator.dialects.go_json.syntax_errors import END, complaint
 from csm_emulator.records import Json
@@ -28,7 +27,7 @@ class Number(str):
     __slots__ = ()
 
 
-class Object(list[tuple[str, Any]]):
+class Object(list[tuple[str, Json]]):
     """Fields in the order in which they were written."""
 
 

@@ -5,17 +5,27 @@ The Fabric Manager's documents are the intended state, which it sends to the swi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.fabric.links import Links
 from csm_emulator.machine.fabric.packets import Packet, Packets
 from csm_emulator.machine.fabric.plan import FabricPlan, PlannedPort
 from csm_emulator.machine.fabric.port_drift import read_drift
-from csm_emulator.machine.fabric.ports import DOWN, EDGE, FABRIC, FrameDropped, PortState, read_state
+from csm_emulator.machine.fabric.ports import (
+    DOWN,
+    EDGE,
+    FABRIC,
+    FrameDropped,
+    PortChanges,
+    PortData,
+    PortState,
+    read_state,
+)
 from csm_emulator.machine.faults.faults import Fault
+from csm_emulator.records import Record
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -50,7 +60,7 @@ class Fabric:
         self._table = context.tables.open("machine.fabric.ports", seed)
         self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
         self._packets = Packets(machine, self)
-        self.intended_state: Callable[[str], dict[str, Any] | None] = lambda _: None
+        self.intention: Callable[[str], PortData | None] = lambda _: None
         """Returns the intended state of a port; the Fabric Manager service sets this function."""
         context.watchers.append(self._on_event)
         context.faults.register("port-drift", self._drift)
@@ -59,7 +69,7 @@ class Fabric:
         data = self._table.get(port)
         return DOWN if data is None else read_state(data)
 
-    def configure(self, port: str, cause: str, **changes: Any) -> None:
+    def configure(self, port: str, cause: str, **changes: Unpack[PortChanges]) -> None:
         """Changes the effective state of a port; the caller has checked that the port exists."""
         previous = self.state(port)
         state = replace(previous, **changes)
@@ -69,7 +79,7 @@ class Fabric:
         planned_port = self.plan.ports.get(port)
         if planned_port is None or not planned_port.edge:
             self._links = None
-        data = state.data()
+        data: Mapping[str, object] = state.data()
         self._context.log.add("port-changed", port, cause, **{name: data[name] for name in changes})
 
     def powered(self, switch: str) -> bool:
@@ -185,7 +195,7 @@ class Fabric:
         """The high-speed NIC that the node sends from; None if no link is up."""
         return self._packets.linked_nic(node)
 
-    def describe(self, port: str) -> dict[str, Any] | None:
+    def describe(self, port: str) -> Record | None:
         """The effective and the intended state of a port; None if no switch has it."""
         planned_port = self.plan.find(port)
         if planned_port is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 TAGGED, UNTAGGED = "tagged", "untagged"
 DEFAULT_VLAN = 1
@@ -22,6 +22,38 @@ class FrameDropped(Exception):
     def __init__(self, last_hop: str, reason: str) -> None:
         super().__init__(f"{last_hop} {reason}")
         self.last_hop = last_hop
+
+
+class PortData(TypedDict):
+    """A port's state as plain data: see ``PortState``."""
+
+    online: bool
+    native: int | None
+    allowed: list[int] | None
+    untagged: bool
+    vnis: list[list[int]] | None
+    speed: str
+
+
+class PortSettings(TypedDict):
+    """A port's state without its VNIs: see ``PortState``."""
+
+    online: bool
+    native: int | None
+    allowed: frozenset[int] | None
+    untagged: bool
+    speed: str
+
+
+class PortChanges(TypedDict, total=False):
+    """Changes of a port's state: see ``PortState``."""
+
+    online: bool
+    native: int | None
+    allowed: frozenset[int] | None
+    untagged: bool
+    vnis: Ranges | None
+    speed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +102,7 @@ class PortState:
         if self.vnis is not None and not any(first <= vni <= last for first, last in self.vnis):
             raise FrameDropped(port, f"does not allow VNI {vni}")
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> PortData:
         """As plain data, for tables, the log and the control API."""
         return {
             "online": self.online,
@@ -82,7 +114,7 @@ class PortState:
         }
 
 
-def read_state(data: Mapping[str, Any]) -> PortState:
+def read_state(data: PortData) -> PortState:
     allowed, vnis = data["allowed"], data["vnis"]
     return PortState(
         data["online"],

@@ -6,11 +6,11 @@ A server has two power supplies, each on an outlet of another PDU: it loses powe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.machine.parts import NodePlace, Part
 from csm_emulator.machine.topology.draft import Draft, EdgeGroup, add_cards, nid_alias
 from csm_emulator.machine.topology.liquid_cooled import add_switch
+from csm_emulator.records import Record
 
 RIVER = "River"
 _BEFORE_FIRST_NID = {"Compute": 0, "Management": 100_000, "Application": 200_000}
@@ -32,7 +32,7 @@ class RackNumbers:
         return pattern.format(self._aliases[pattern])
 
 
-def add_rack(draft: Draft, plan: dict[str, Any], edge: EdgeGroup, numbers: RackNumbers) -> None:
+def add_rack(draft: Draft, plan: Record, edge: EdgeGroup, numbers: RackNumbers) -> None:
     cabinet = f"x{plan['cabinet']}"
     draft.add(Part(cabinet, "Cabinet", "s0", RIVER, fru=draft.catalogue.frus["cabinet-rack"]))
     chassis = f"{cabinet}c0"
@@ -65,7 +65,7 @@ def add_pdu(draft: Draft, controller: str, outlets: int, fed: Sequence[tuple[str
 
 
 def _add_servers(
-    draft: Draft, plans: list[dict[str, Any]], chassis: str, edge: EdgeGroup, numbers: RackNumbers
+    draft: Draft, plans: list[Record], chassis: str, edge: EdgeGroup, numbers: RackNumbers
 ) -> list[tuple[str, ...]]:
     """Adds servers; returns the parts that the power supplies of each server feed."""
     fed = []
@@ -82,7 +82,7 @@ def _add_servers(
     return fed
 
 
-def _place(node: str, server: dict[str, Any], numbers: RackNumbers) -> NodePlace:
+def _place(node: str, server: Record, numbers: RackNumbers) -> NodePlace:
     role = server["role"]
     nid = numbers.next_nid(role)
     alias = numbers.next_alias(server["alias"]) if "alias" in server else nid_alias(nid)

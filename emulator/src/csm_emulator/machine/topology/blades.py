@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
 
 import yaml
 
 from csm_emulator.machine.parts import Fitting, Fru, NodeModel
+from csm_emulator.records import Json, Record
 
 _ORDINALS = re.compile(r"b(\d+)n(\d+)")
 
@@ -36,7 +36,7 @@ class Catalogue:
     blades: Mapping[str, Blade]
 
 
-def read_data(name: str) -> Any:
+def read_data(name: str) -> Json:
     """A data file of ``machine/topology/data``."""
     text = resources.files("csm_emulator.machine.topology").joinpath("data", f"{name}.yaml").read_bytes()
     return yaml.load(text, yaml.CSafeLoader)
@@ -48,7 +48,7 @@ def load_catalogue() -> Catalogue:
     return Catalogue(frus, {name: _blade(name, model, frus) for name, model in data["models"].items()})
 
 
-def _blade(name: str, data: dict[str, Any], frus: Mapping[str, Fru]) -> Blade:
+def _blade(name: str, data: Record, frus: Mapping[str, Fru]) -> Blade:
     fittings = tuple(Fitting(frus[fru], f"{ending}{{}}", count) for fru, ending, count in data["fit"])
     model = NodeModel(
         name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.machine.parts import Owner, Part, Topology
 from csm_emulator.machine.topology.addresses import AddressAllocator, add_addresses
@@ -15,11 +14,12 @@ from csm_emulator.machine.topology.liquid_cooled import add_cabinets
 from csm_emulator.machine.topology.networks import plan_networks
 from csm_emulator.machine.topology.owners import assign_owners
 from csm_emulator.machine.topology.sls import LazyDump, dump
+from csm_emulator.records import Record
 
 GLOBAL_LINKS = 2
 
 
-def build(name: str, data: dict[str, Any]) -> Topology:
+def build(name: str, data: Record) -> Topology:
     draft = Draft(load_catalogue())
     add_cdus(draft, data["cdus"])
     racks = EdgeGroup(0, [])
@@ -35,7 +35,7 @@ def build(name: str, data: dict[str, Any]) -> Topology:
     return finish(draft, name, data["about"], assign_owners(draft, data["owners"]))
 
 
-def _first_cabinet(plan: dict[str, Any]) -> int:
+def _first_cabinet(plan: Record) -> int:
     return int(plan["cabinets"][0] if "cabinets" in plan else plan["cabinet"])
 
 

@@ -7,16 +7,16 @@ runs on standby power, which cannot be switched off.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.machine.parts import NodePlace, Part
 from csm_emulator.machine.topology.blades import Blade
 from csm_emulator.machine.topology.draft import Cards, Draft, EdgeGroup, add_cards, name_cards, nid_alias
+from csm_emulator.records import Record
 
 NIDS_PER_CABINET = 256
 
 
-def add_cabinets(draft: Draft, plan: dict[str, Any], group: int) -> int:
+def add_cabinets(draft: Draft, plan: Record, group: int) -> int:
     """Adds the cabinets of one entry of a data file; returns the number of the next dragonfly group."""
     first, last = plan["cabinets"]
     for index, number in enumerate(range(first, last + 1)):
@@ -25,7 +25,7 @@ def add_cabinets(draft: Draft, plan: dict[str, Any], group: int) -> int:
     return group
 
 
-def _add_cabinet(draft: Draft, plan: dict[str, Any], number: int, nid: int, group: int) -> None:
+def _add_cabinet(draft: Draft, plan: Record, number: int, nid: int, group: int) -> None:
     cabinet = f"x{number}"
     add_cabinet(draft, cabinet, plan["class"], plan["model"])
     switches = 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from csm_emulator.machine.parts import Network, Nic, NodePlace, Part
 from csm_emulator.machine.topology.addresses import CABINET_NETWORKS, CABINET_SIZE, FIRST_HOST, AddressAllocator, dotted
+from csm_emulator.records import Record
 
 _CABINET_NAMES = {
     "NMN_MTN": "Mountain Compute Node Management Network",
@@ -66,17 +66,17 @@ def plan_networks(
     return tuple(sorted(networks, key=lambda network: network.name))
 
 
-def _network(name: str, full_name: str, cidr: str, vlans: list[int] | None, subnets: list[dict[str, Any]]) -> Network:
+def _network(name: str, full_name: str, cidr: str, vlans: list[int] | None, subnets: list[Record]) -> Network:
     extra = {"CIDR": cidr, "VlanRange": vlans, "MTU": MTU, "Subnets": subnets}
     return Network(name, full_name, "slingshot11" if name == "HSN" else "ethernet", (cidr,), extra)
 
 
-def _subnet(name: str, full_name: str, cidr: str, vlan: int) -> dict[str, Any]:
+def _subnet(name: str, full_name: str, cidr: str, vlan: int) -> Record:
     return {"Name": name, "FullName": full_name, "CIDR": cidr, "VlanID": vlan}
 
 
-def _reservation(name: str, address: str, comment: str, aliases: Iterable[str] = ()) -> dict[str, Any]:
-    reservation: dict[str, Any] = {"Name": name, "IPAddress": address, "Comment": comment}
+def _reservation(name: str, address: str, comment: str, aliases: Iterable[str] = ()) -> Record:
+    reservation: Record = {"Name": name, "IPAddress": address, "Comment": comment}
     return {**reservation, "Aliases": list(aliases)} if aliases else reservation
 
 
@@ -120,14 +120,14 @@ def switch_address(block: str, place: int) -> str:
     return f"{block}.0.{place + 2}"
 
 
-def _switch_addresses(parts: Mapping[str, Part], block: str) -> list[dict[str, Any]]:
+def _switch_addresses(parts: Mapping[str, Part], block: str) -> list[Record]:
     return [
         _reservation(alias, switch_address(block, place), xname)
         for place, (xname, alias) in enumerate(switch_aliases(parts).items())
     ]
 
 
-def _service_addresses(network: str, places: Mapping[str, NodePlace], nics: Sequence[Nic]) -> list[dict[str, Any]]:
+def _service_addresses(network: str, places: Mapping[str, NodePlace], nics: Sequence[Nic]) -> list[Record]:
     """Reservations for management and login nodes: of the nodes on the NMN, of their BMCs on the HMN."""
     addresses = {nic.owner: nic.address for nic in nics if nic.network == network}
     reserved = []
@@ -151,7 +151,7 @@ def _cabinets(name: str, subnets: Mapping[str, int]) -> Network:
     return _network(name, _CABINET_NAMES[name], cidr, vlans, [cabinet_subnet(name, *item) for item in subnets.items()])
 
 
-def cabinet_subnet(network: str, cabinet: str, first: int) -> dict[str, Any]:
+def cabinet_subnet(network: str, cabinet: str, first: int) -> Record:
     plan = CABINET_NETWORKS[network]
     subnet = _subnet(
         f"cabinet_{cabinet[1:]}", "", f"{dotted(first)}/22", plan.vlan + (first - plan.first) // CABINET_SIZE

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.machine.parts import Owner
 from csm_emulator.machine.topology.draft import Draft
+from csm_emulator.records import Record
 
 
-def assign_owners(draft: Draft, plans: list[dict[str, Any]]) -> list[Owner]:
+def assign_owners(draft: Draft, plans: list[Record]) -> list[Owner]:
     """Gives each owner the next free compute nodes of the blade types in its plan, some of which are up."""
     free: dict[str, list[str]] = {}
     for node, place in reversed(draft.places.items()):
@@ -18,7 +17,7 @@ def assign_owners(draft: Draft, plans: list[dict[str, Any]]) -> list[Owner]:
     return [_assign_owner(draft, plan, free) for plan in plans]
 
 
-def _assign_owner(draft: Draft, plan: dict[str, Any], free: dict[str, list[str]]) -> Owner:
+def _assign_owner(draft: Draft, plan: Record, free: dict[str, list[str]]) -> Owner:
     nodes: list[str] = []
     for blade, count, up in plan["take"]:
         owned = [free[blade].pop() for _ in range(count)]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 from csm_emulator.machine.parts import Network, NodePlace, Part
 from csm_emulator.machine.topology.addresses import AddressAllocator, cabinet_of, side_of
 from csm_emulator.machine.topology.networks import cabinet_subnet, switch_address, switch_aliases
+from csm_emulator.records import Record
 
 TYPES = {
     "CDU": "comptype_cdu",
@@ -62,17 +62,21 @@ INSTALLED_TYPES = frozenset(
 _ON_A_LEAF = frozenset({"NodeBMC", "RouterBMC", "CabinetPDUController"})
 
 
-class LazyDump(Mapping[str, object]):
+Dump = dict[str, dict[str, Record]]
+"""Hardware and Networks, by xname and by name; the fields of entries differ by type, as their ExtraProperties do."""
+
+
+class LazyDump(Mapping[str, Mapping[str, Record]]):
     """Built on first access: it is as large as the machine, and only SLS uses it."""
 
-    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, make: Callable[[], Dump]) -> None:
         self._build = make
 
     @cached_property
-    def _dump(self) -> dict[str, Any]:
+    def _dump(self) -> Dump:
         return self._build()
 
-    def __getitem__(self, key: str) -> object:
+    def __getitem__(self, key: str) -> Mapping[str, Record]:
         return self._dump[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -84,14 +88,14 @@ class LazyDump(Mapping[str, object]):
 
 def dump(
     parts: Mapping[str, Part], places: Mapping[str, NodePlace], networks: Sequence[Network], allotment: AddressAllocator
-) -> dict[str, Any]:
+) -> Dump:
     maker = _EntryBuilder(parts, places, allotment)
     hardware = {part.xname: maker.entry(part) for part in parts.values() if maker.knows(part)}
     hardware |= _leaf_ports(parts)
     return {"Hardware": hardware, "Networks": {network.name: network_entry(network) for network in networks}}
 
 
-def network_entry(network: Network) -> dict[str, Any]:
+def network_entry(network: Network) -> Record:
     return {
         "Name": network.name,
         "FullName": network.full_name,
@@ -106,7 +110,7 @@ class _EntryBuilder:
         self._places = places
         self._allotment = allotment
         self._aliases = switch_aliases(parts)
-        self._extra: dict[str, Callable[[Part], dict[str, Any]]] = {
+        self._extra: dict[str, Callable[[Part], Record]] = {
             "Cabinet": self._cabinet,
             "Node": self._node,
             "MgmtSwitch": self._leaf,
@@ -119,46 +123,46 @@ class _EntryBuilder:
         """Whether SLS has it: of switches only those in racks, since switch blades are discovered from the chassis."""
         return part.type in INSTALLED_TYPES or (part.type == "RouterBMC" and part.hardware_class == "River")
 
-    def entry(self, part: Part) -> dict[str, Any]:
+    def entry(self, part: Part) -> Record:
         extra = self._extra[part.type](part) if part.type in self._extra else {}
         return _entry(part.xname, part.type, part.parent, part.hardware_class, extra)
 
-    def _cabinet(self, part: Part) -> dict[str, Any]:
+    def _cabinet(self, part: Part) -> Record:
         river = part.hardware_class == "River"
         networks = {name: self._cabinet_network(f"{name}_{side_of(part)}", part.xname) for name in ("HMN", "NMN")}
-        extra: dict[str, Any] = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
+        extra: Record = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
         if part.fru is not None and not river:
             extra["Model"] = part.fru.model
         return extra
 
-    def _cabinet_network(self, network: str, cabinet: str) -> dict[str, Any]:
+    def _cabinet_network(self, network: str, cabinet: str) -> Record:
         subnet = cabinet_subnet(network, cabinet, self._allotment.subnets[network][cabinet])
         return {"CIDR": subnet["CIDR"], "Gateway": subnet["Gateway"], "VLan": subnet["VlanID"]}
 
-    def _node(self, part: Part) -> dict[str, Any]:
+    def _node(self, part: Part) -> Record:
         place = self._places[part.xname]
-        extra: dict[str, Any] = {"NID": place.nid, "Role": place.role}
+        extra: Record = {"NID": place.nid, "Role": place.role}
         if place.sub_role:
             extra["SubRole"] = place.sub_role
         return extra | {"Aliases": list(place.aliases)}
 
-    def _switch(self, part: Part) -> dict[str, Any]:
+    def _switch(self, part: Part) -> Record:
         address = switch_address("10.254", list(self._aliases).index(part.xname))
         return {"IP4addr": address, "Brand": "Aruba", "Aliases": [self._aliases[part.xname]]}
 
-    def _leaf(self, part: Part) -> dict[str, Any]:
+    def _leaf(self, part: Part) -> Record:
         secret = f"vault://hms-creds/{part.xname}"
         snmp = {"SNMPAuthPassword": secret, "SNMPAuthProtocol": "MD5", "SNMPPrivPassword": secret}
         return self._switch(part) | snmp | {"SNMPPrivProtocol": "DES", "SNMPUsername": "testuser"}
 
 
-def _credentials(part: Part) -> dict[str, Any]:
+def _credentials(part: Part) -> Record:
     secret = f"vault://hms-creds/{part.xname}"
     return {"Username": secret, "Password": secret}
 
 
-def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: dict[str, Any]) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: Record) -> Record:
+    entry: Record = {
         "Parent": parent,
         "Xname": xname,
         "Type": TYPES[kind],
@@ -168,7 +172,7 @@ def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: dict[
     return {**entry, "ExtraProperties": extra} if extra else entry
 
 
-def _leaf_ports(parts: Mapping[str, Part]) -> dict[str, Any]:
+def _leaf_ports(parts: Mapping[str, Part]) -> dict[str, Record]:
     """The ports of leaf switches with the controllers of rack hardware, by which these are discovered."""
     leaves = {cabinet_of(part.xname): part.xname for part in parts.values() if part.type == "MgmtSwitch"}
     used = dict.fromkeys(leaves, 0)

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from getopt import GetoptError, gnu_getopt
 from ipaddress import ip_address
-from typing import Any
 
 from csm_emulator.nodes.description import Interface
 from csm_emulator.nodes.packet_routes import is_own, route
 from csm_emulator.nodes.ping_run import Ping, opening_line
 from csm_emulator.nodes.shell import Outcome, Terminal, refuse
+from csm_emulator.records import Json
 
 SHORTEST = 0.2
 _LOOPBACK = "127.0.0.1"
@@ -60,7 +60,7 @@ def _misused(error: GetoptError) -> Outcome:
     return refuse(f"ping: {wrong}\n{_USAGE}", 2)
 
 
-def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: frozenset[str]) -> Outcome:
+def _begin(terminal: Terminal, target: str, values: Mapping[str, Json], flags: frozenset[str]) -> Outcome:
     if not target:
         raise _PingError("usage error: Destination address required", 1)
     address = _address(terminal, target)
@@ -169,7 +169,7 @@ def _interval(text: str) -> float:
     return value
 
 
-_READERS: Mapping[str, Callable[[str], Any]] = {
+_READERS: Mapping[str, Callable[[str], Json]] = {
     "-c": _whole(1, 2**63 - 1),
     "-i": _interval,
     "-I": str,

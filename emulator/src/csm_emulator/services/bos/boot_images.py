@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 from urllib.parse import urlparse
 
 from csm_emulator.clients.s3 import S3Client, S3Unavailable
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.bos.failures import Failure, failure_of, s3_failure
 
 _KIND = "application/vnd.cray.image."
@@ -54,7 +53,7 @@ class Images:
             raise s3_failure("BootImageError", f"Boot set is missing required 'path' field: {boot_set}")
         return BootImage(path, self._manifest(path))
 
-    def _manifest(self, path: str) -> Any:
+    def _manifest(self, path: str) -> Json:
         size = self._size(path)
         if size is not None and size > LARGEST_MANIFEST:
             message = f"{path} is supposed to be an image manifest, but {size} bytes is too big for a manifest"
@@ -105,7 +104,7 @@ class Images:
 class BootImage:
     """An image by its manifest. A missing artefact is reported only when that artefact is needed."""
 
-    def __init__(self, url: str, manifest: Any) -> None:
+    def __init__(self, url: str, manifest: Json) -> None:
         self.url = url
         self._manifest = manifest
         # A malformed manifest fails here. A manifest that lacks an artefact fails only when that artefact is needed.

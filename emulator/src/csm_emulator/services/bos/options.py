@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.dialects.connexion import json_reply, read_body
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.bos.schemas import OPTIONS
 from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: Record = {
     "bss_read_timeout": 20,
     "cfs_read_timeout": 20,
     "cleanup_completed_session_ttl": "7d",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from csm_emulator.dialects.go_json.reader import DecodeError, EmptyBody, decode_first
-from csm_emulator.dialects.go_json.types import INT, STRING, pointer_to, slice_of, struct
+from csm_emulator.dialects.go_json.types import INT, STRING, GoType, pointer_to, slice_of, struct
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Fru, NodeModel, Part
 from csm_emulator.machine.power import ControllerUnreachable
@@ -153,7 +152,7 @@ class PowerCap:
         }
 
 
-def _read(body: bytes, kind: Any) -> Json:
+def _read(body: bytes, kind: GoType) -> Json:
     try:
         return decode_first(body, kind)
     except EmptyBody:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json, Record
@@ -34,13 +34,23 @@ class Outcome:
         return {"e": 0, "err_msg": ""} if self.answer is None and clock_stopped else self.answer
 
 
+class Order(TypedDict):
+    names: list[str]
+    word: str
+    left: list[str]
+    """Operations that are not begun."""
+    keys: Keys
+    transition: str
+    """The id of PCS's transition under way."""
+
+
 class PowerOrders:
     """An order is a row of the table until it ends; a client that disconnects does not end it."""
 
     def __init__(self, context: Context, components: Components) -> None:
         self._context = context
         self._components = components
-        self._table: RecordTable[Record] = context.tables.open("capmc.orders")
+        self._table: RecordTable[Order] = context.tables.open("capmc.orders")
         self._count: RecordTable[int] = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
         context.scheduler.register(_POLL, self._poll)
@@ -50,7 +60,7 @@ class PowerOrders:
         self._count["orders"] = count = self._count.get("orders", 0) + 1
         number = str(count)
         outcome = self._outcomes[number] = Outcome()
-        order = {"names": list(names), "word": word, "left": list(operations), "keys": keys, "transition": ""}
+        order = Order(names=list(names), word=word, left=list(operations), keys=keys, transition="")
         self._send(number, order)
         return outcome
 
@@ -64,7 +74,7 @@ class PowerOrders:
             self._abandon(number)
             del self._table[number]
 
-    def _send(self, number: str, order: Json) -> None:
+    def _send(self, number: str, order: Order) -> None:
         operation, *remaining = order["left"]
         location = [{"xname": name, "deputyKey": order["keys"][name][1]} for name in order["names"]]
         reply = self._context.mesh.ask("pcs", "POST", "/transitions", {"operation": operation, "location": location})
@@ -92,13 +102,13 @@ class PowerOrders:
         else:
             self._finish(number, order, reply.json()["taskCounts"])
 
-    def _finish(self, number: str, order: Json, counts: dict[str, Any]) -> None:
+    def _finish(self, number: str, order: Order, counts: Record) -> None:
         """The reply does not name the failed components: CAPMC searches for "Failed" where PCS writes "failed"."""
         failures = counts["failed"] + counts["un-supported"]
         message = f"Errors encountered with {failures}/{len(order['names'])} Xnames issued {order['word']}"
         self._end(number, order, *((-1, message) if failures else (0, "")))
 
-    def _end(self, number: str, order: Json, error: int, message: str) -> None:
+    def _end(self, number: str, order: Order, error: int, message: str) -> None:
         self._components.release(order["keys"])
         outcome = self._outcomes.pop(number, None)
         if outcome is not None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.capmc.components import Components
 from csm_emulator.services.capmc.responses import INVALID, CapmcError, InvalidIds, go_list
 from csm_emulator.services.capmc.transitions import Outcome, PowerOrders
@@ -190,11 +189,11 @@ def _with_dependants(names: list[str], command: str) -> list[str]:
     return [name for name in names if name not in boards] if command == ON else names
 
 
-def _result(number: int, message: str) -> dict[str, Any]:
+def _result(number: int, message: str) -> Record:
     return {"e": number, "err_msg": message}
 
 
-def _with_ignored(result: dict[str, Any], ignored: list[Json], request: Json, command: str) -> Json:
+def _with_ignored(result: Record, ignored: list[Json], request: Json, command: str) -> Json:
     if not ignored:
         return result
     word = f"Force{command}" if request["force"] else command

@@ -6,9 +6,8 @@ Records are never changed in place.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.components.changes import UncaughtError, append_entry
 from csm_emulator.services.cfs.components.table import Components
 from csm_emulator.services.cfs.configurations.table import Configurations
@@ -44,7 +43,7 @@ class CfsRecords:
         """The session, None when it does not exist. Unknown fields, such as the job, are null."""
         return self._sessions.get(name)
 
-    def change_session(self, name: str, **fields: Any) -> None:
+    def change_session(self, name: str, **fields: Json) -> None:
         """Change fields of ``status.session``, as PATCH does: a status never goes back, and empty values are ignored.
 
         Nothing happens when there is no such session.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.clients import tapms as tapms_client
 from csm_emulator.dialects.connexion import Refused, read_parameters
+from csm_emulator.records import Record
 from csm_emulator.services.cfs import parameters
 from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.errors import refuse
@@ -32,7 +31,7 @@ class Tenants:
         return tenant
 
 
-def check_owner(tenant: str, record: dict[str, Any]) -> None:
+def check_owner(tenant: str, record: Record) -> None:
     """Raises ``Refused`` (403) for another tenant's record; requests without a tenant may change any record."""
     if tenant and record.get("tenant_name", "") != tenant:
         detail = "Tenant does not own the requested resources and is forbidden from making changes."

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.components.changes import UncaughtError
 
-Shape = dict[str, tuple[str, Any]]
+Shape = dict[str, tuple[str, Json]]
 """By name in version 3: the name in version 2, and the shape of the value, or None for a plain value."""
 
 
@@ -85,7 +83,7 @@ def from_v2(record: Record, shape: Shape) -> Record:
     return {v3: _value_from_v2(record[v2], inner) for v3, (v2, inner) in shape.items() if v2 in record}
 
 
-def _value_to_v2(value: Any, inner: Shape | None) -> Any:
+def _value_to_v2(value: Json, inner: Shape | None) -> Json:
     if inner is None:
         return value
     if isinstance(value, list):
@@ -93,7 +91,7 @@ def _value_to_v2(value: Any, inner: Shape | None) -> Any:
     return to_v2(value or {}, inner)
 
 
-def _value_from_v2(value: Any, inner: Shape | None) -> Any:
+def _value_from_v2(value: Json, inner: Shape | None) -> Json:
     if inner is None:
         return value
     if isinstance(value, list):

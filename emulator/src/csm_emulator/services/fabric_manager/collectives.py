@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import RequestRejected, read_object
 from csm_emulator.services.fabric_manager.fields import integer, path_name, read_fields
 from csm_emulator.services.fabric_manager.tables import DocumentStore
@@ -42,6 +42,6 @@ class Collectives:
         steps = body.get("jobSteps")
         if steps is not None and not isinstance(steps, dict):
             raise RequestRejected(400, "jobSteps must be an object")
-        merged: dict[str, Any] = {**job["jobSteps"], **(steps or {})}
+        merged: Record = {**job["jobSteps"], **(steps or {})}
         running = {step: value for step, value in merged.items() if value is not None}
         return json_reply(self._documents.change(name, {"jobSteps": running}))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json, Record
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Handler, Route
 
-Document = dict[str, Any]
+Document = Record
 MODELS = "com:services:fabric:models:"
 ERROR = "com:vmware:xenon:common:ServiceErrorResponse"
 INSTALLATION_TIME = 1_700_000_000_000_000
@@ -140,17 +140,17 @@ class DocumentCollection:
         document: Document = self._table[name]
         return document
 
-    def create(self, name: str, content: Mapping[str, Any]) -> Document:
+    def create(self, name: str, content: Mapping[str, Json]) -> Document:
         if name in self._table:
             raise RequestRejected(409, f"Service already started: {self.link(name)}")
         return self._put(name, content, "POST", 0)
 
-    def change(self, name: str, content: Mapping[str, Any], action: str = "PATCH") -> Document:
+    def change(self, name: str, content: Mapping[str, Json], action: str = "PATCH") -> Document:
         """Change the fields in ``content``; the others stay."""
         document = self.get(name)
         return self._put(name, {**document, **content}, action, document["documentVersion"] + 1)
 
-    def _put(self, name: str, content: Mapping[str, Any], action: str, version: int) -> Document:
+    def _put(self, name: str, content: Mapping[str, Json], action: str, version: int) -> Document:
         document = {**content, **self._envelope.wrap(self._kind, self.link(name), action, version)}
         self._table[name] = document
         return document

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.fabric_manager.documents import RequestRejected, read_object
 from csm_emulator.services.fabric_manager.fields import (
     boolean,
@@ -65,7 +64,7 @@ class Policies:
             "documentSelfLink", link.removeprefix(f"{self._documents.path}/") if isinstance(link, str) else link
         )
 
-    def _read(self, body: Json) -> dict[str, Any]:
+    def _read(self, body: Json) -> Record:
         fields = read_fields(body, _FIELDS)
         vlan_links = [("allowedVlans", link) for link in fields.get("allowedVlans", ())]
         if "nativeVlanId" in fields:

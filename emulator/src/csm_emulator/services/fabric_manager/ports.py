@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TypedDict
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PlannedPort
-from csm_emulator.records import Record
+from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.ports import PortSettings
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import (
     INSTALLATION_TIME,
@@ -29,13 +29,25 @@ KIND = "PortState"
 _FIELDS = {"portPolicyLinks": texts}
 
 
+class ChangedPort(TypedDict):
+    links: list[str]
+    """Of its policies."""
+    version: int
+    micros: int
+    """Time of the last change, in microseconds since 1970."""
+    action: str
+
+
+_UNCHANGED_PORT: ChangedPort = {"links": [], "version": 0, "micros": INSTALLATION_TIME, "action": "POST"}
+
+
 class Ports:
     """Stores only ports that were changed, since there are tens of thousands."""
 
     def __init__(self, context: Context, store: DocumentStore) -> None:
         self._plan = context.machine.fabric.plan
         self._store = store
-        self._changed: RecordTable[Record] = context.tables.open("fabric-manager.ports")
+        self._changed: RecordTable[ChangedPort] = context.tables.open("fabric-manager.ports")
         self._links = {
             True: [store.policies.link(name) for name in seeds.EDGE_POLICIES],
             False: [store.policies.link(name) for name in seeds.FABRIC_POLICIES],
@@ -68,7 +80,7 @@ class Ports:
                     if port.edge == edge and port.xname not in self._changed
                 )
 
-    def target_state(self, port: PlannedPort) -> dict[str, Any]:
+    def target_state(self, port: PortPlace) -> PortSettings:
         """The state of the port that its policies define now."""
         policies = self._store.policies
         names = filter(None, map(policies.name_in, self.policy_links(port)))
@@ -85,7 +97,7 @@ class Ports:
 
     def _document(self, port: PlannedPort) -> Document:
         nic = self._plan.nics.get(port.end)
-        record = self._changed.get(port.xname, {"version": 0, "micros": INSTALLATION_TIME, "action": "POST"})
+        record = self._changed.get(port.xname, _UNCHANGED_PORT)
         document = {
             "id": f"{port.switch.xname}a0l{port.number}",
             "switchLink": f"/fabric/switches/{port.switch.controller}",
@@ -106,7 +118,7 @@ class Ports:
         for link in links:
             if self._store.policies.name_in(link) is None:
                 raise RequestRejected(400, f"portPolicyLinks: no port policy {link}")
-        version = self._changed.get(port.xname, {"version": 0})["version"] + 1
+        version = self._changed.get(port.xname, _UNCHANGED_PORT)["version"] + 1
         micros = self._store.envelope.micros()
         self._changed[port.xname] = {"links": links, "version": version, "micros": micros, "action": "PATCH"}
         self.push([port.xname])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.ports import PortState
+from csm_emulator.machine.fabric.ports import PortData, PortState
 from csm_emulator.services.fabric_manager.collectives import Collectives
 from csm_emulator.services.fabric_manager.documents import RequestRejected, error_reply, not_found
 from csm_emulator.services.fabric_manager.policies import Policies
@@ -43,7 +42,7 @@ def create_service(context: Context) -> EmulatedService:
         Collectives(store),
     )
 
-    def intention(port: str) -> dict[str, Any] | None:
+    def intention(port: str) -> PortData | None:
         place = fabric.plan.ports.get(port)
         if place is None:
             return None

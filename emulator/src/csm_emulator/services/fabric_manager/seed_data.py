@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.machine.fabric.ports import DEFAULT_VLAN, SPEED
+from csm_emulator.records import Record
 
 EDGE_POLICIES = ("cassini-policy", "qos-ll_be_bd_et-cassini-policy")
 FABRIC_POLICIES = ("fabric-policy",)
@@ -23,10 +22,10 @@ _LINK = {
     "headShellReset": _RETRY,
 }
 
-POLICIES: dict[str, dict[str, Any]] = {
+POLICIES: dict[str, Record] = {
     "fabric-policy": _LINK,
     "edge-policy": _LINK,
     "cassini-policy": _LINK,
     "qos-ll_be_bd_et-cassini-policy": {"autoRetry": NO_RETRY, "headShellReset": NO_RETRY},
 }
-VLANS: dict[str, dict[str, Any]] = {str(DEFAULT_VLAN): {"id": DEFAULT_VLAN, "name": "default", "status": "ONLINE"}}
+VLANS: dict[str, Record] = {str(DEFAULT_VLAN): {"id": DEFAULT_VLAN, "name": "default", "status": "ONLINE"}}

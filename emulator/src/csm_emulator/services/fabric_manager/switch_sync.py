@@ -7,10 +7,10 @@ published. It does not compare the state of a port with its policies: only the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PlannedPort, PlannedSwitch
+from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
+from csm_emulator.machine.fabric.ports import PortSettings
 from csm_emulator.state.clock import next_tick
 from csm_emulator.state.tables import RecordTable
 
@@ -23,7 +23,7 @@ _KIND = "fabric-manager.push"
 
 
 class SwitchSync:
-    def __init__(self, context: Context, target_state: Callable[[PlannedPort], dict[str, Any]]) -> None:
+    def __init__(self, context: Context, target_state: Callable[[PortPlace], PortSettings]) -> None:
         self._context = context
         self._target_state = target_state
         self._fabric = context.machine.fabric

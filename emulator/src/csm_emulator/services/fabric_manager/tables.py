@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import INSTALLATION_TIME, Document, DocumentCollection, Envelope
 from csm_emulator.state.tables import RecordTable
@@ -26,9 +26,9 @@ class DocumentStore:
         self._counters: RecordTable[int] = context.tables.open("fabric-manager.counters")
 
     def _open(
-        self, name: str, kind: str, path: str, seed: Mapping[str, Mapping[str, Any]] | None = None
+        self, name: str, kind: str, path: str, seed: Mapping[str, Mapping[str, Json]] | None = None
     ) -> DocumentCollection:
-        def wrap(key: str, content: Mapping[str, Any]) -> Document:
+        def wrap(key: str, content: Mapping[str, Json]) -> Document:
             return {**content, **self.envelope.wrap(kind, f"{path}/{key}", "POST", 0, INSTALLATION_TIME)}
 
         wrapped = {key: wrap(key, content) for key, content in (seed or {}).items()}

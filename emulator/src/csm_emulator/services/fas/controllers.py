@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from csm_emulator.clients.hsm import HsmClient, HsmResponse
 from csm_emulator.context import Context
-from csm_emulator.records import Json, Record
+from csm_emulator.records import Json
 from csm_emulator.state.tables import RecordTable
 
 DEFAULT_TYPES = ("ChassisBMC", "RouterBMC", "NodeBMC")
@@ -27,11 +27,16 @@ class Controller:
     """The last status of its discovery."""
 
 
+class Reservation(TypedDict):
+    key: str
+    until: float
+
+
 class Controllers:
     def __init__(self, context: Context, hsm: HsmClient) -> None:
         self._clock = context.clock
         self._hsm = hsm
-        self._keys: RecordTable[Record] = context.tables.open("fas.reservations")
+        self._keys: RecordTable[Reservation] = context.tables.open("fas.reservations")
 
     def hsm_is_alive(self) -> bool:
         return self._hsm.liveness().status < 500

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
@@ -18,13 +19,19 @@ START_EVENTS = (("stage", "post"), ("controller", "up"))
 """The events of nodes and controllers that activate flashed firmware."""
 
 
+class StagedVersion(TypedDict):
+    version: str
+    until: str
+    """The version is installed when this component starts: a node or a controller."""
+
+
 class Firmware:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.devices = Devices(context.machine)
         self._versions: RecordTable[str] = context.tables.open("fas.firmware")
         self._flashing: RecordTable[int] = context.tables.open("fas.flashing")
-        self._staged: RecordTable[Record] = context.tables.open("fas.staged")
+        self._staged: RecordTable[StagedVersion] = context.tables.open("fas.staged")
         context.scheduler.register("fas.flashed", self._flashed)
         context.machine.watch(self._apply_staged)
 

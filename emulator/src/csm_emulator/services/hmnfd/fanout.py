@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TypedDict
 
 from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
@@ -12,7 +13,7 @@ from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_t
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.records import Json, Record
 from csm_emulator.services.hmnfd.parameters import Params
-from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
+from csm_emulator.services.hmnfd.subscription import Subscription, subscriber_of, xname_of
 from csm_emulator.state.clock import next_tick, rfc3339
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
@@ -34,15 +35,23 @@ _SCN = struct(
 )
 
 
+class Batch(TypedDict):
+    """State changes that are sent together."""
+
+    scn: Record
+    count: int
+    """How many were joined."""
+
+
 class Fanout:
     """The real HMNFD has ``batch``, ``pruned`` and ``timers`` in memory; here they are tables, to survive a restart."""
 
-    def __init__(self, context: Context, params: Params, subscriptions: RecordTable[Record]) -> None:
+    def __init__(self, context: Context, params: Params, subscriptions: RecordTable[Subscription]) -> None:
         self._context = context
         self._hsm = HsmClient(context.mesh)
         self._params = params
         self._subscriptions = subscriptions
-        self._batch: RecordTable[Record] = context.tables.open("hmnfd.batch")
+        self._batch: RecordTable[Batch] = context.tables.open("hmnfd.batch")
         self._pruned: RecordTable[bool] = context.tables.open("hmnfd.pruned")
         self._timers: RecordTable[float] = context.tables.open("hmnfd.timers")
         context.scheduler.register("hmnfd.flush", self._flush_in_time)
@@ -87,7 +96,7 @@ class Fanout:
         self._batch["batch"] = {"scn": {**scn, "Components": scn["Components"] or []}, "count": count}
         self._start_timer("flush", max(1, self._params.number("Scn_cache_delay")))
 
-    def _append_to_batch(self, scn: Json, batch: Json) -> None:
+    def _append_to_batch(self, scn: Json, batch: Batch) -> None:
         components = [*batch["scn"]["Components"], *(scn["Components"] or ())]
         self._store_batch({**batch["scn"], "Components": components}, batch["count"] + 1)
         if batch["count"] + 1 >= self._params.number("Scn_max_cache"):
@@ -119,7 +128,7 @@ class Fanout:
             if xname_of(key) not in self._pruned and any(attribute in key for attribute in attributes):
                 self._send_to(self._subscriptions[key], scn, components)
 
-    def _send_to(self, subscription: Json, scn: Json, components: Sequence[str]) -> None:
+    def _send_to(self, subscription: Subscription, scn: Json, components: Sequence[str]) -> None:
         common = _common(subscription["ScnNodes"] or (), components)
         if common and subscription["Url"]:
             body = {**scn, "Components": common}

@@ -9,6 +9,7 @@ from csm_emulator.records import Record
 from csm_emulator.services.hmnfd.fanout import Fanout
 from csm_emulator.services.hmnfd.hsm_subscription import HsmSubscription
 from csm_emulator.services.hmnfd.parameters import Params
+from csm_emulator.services.hmnfd.subscription import Subscription
 from csm_emulator.services.hmnfd.subscriptions import Subscriptions
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
@@ -19,7 +20,7 @@ VERSIONS = ("/hmi/v1", "/hmi/v2")
 
 def create_service(context: Context) -> EmulatedService:
     params = Params(context.tables)
-    table: RecordTable[Record] = context.tables.open("hmnfd.subscriptions")
+    table: RecordTable[Subscription] = context.tables.open("hmnfd.subscriptions")
     fanout = Fanout(context, params, table)
     hsm = HsmSubscription(context, params)
     subscriptions = Subscriptions(table, hsm.extend, fanout.remove_subscriber)

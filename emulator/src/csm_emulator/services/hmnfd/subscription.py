@@ -5,8 +5,17 @@ Its value has the URL and the components. HMNFD matches a state change by search
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_to, struct
 from csm_emulator.records import Json
+
+
+class Subscription(TypedDict):
+    Url: str
+    ScnNodes: list[str] | None
+    """The components."""
+
 
 BODY = struct(
     "main.ScnSubscribe",
@@ -50,7 +59,7 @@ def subscriber_of(key: str) -> str:
     return f"{agent}@{xname_of(key)}" if "svc" in key else xname_of(key)
 
 
-def read_key(key: str, value: Json) -> Json:
+def read_key(key: str, value: Subscription) -> Json:
     """The subscription in the form of the API, without empty fields."""
     xname = xname_of(key)
     fields: dict[str, Json] = {"Components": value["ScnNodes"], "Subscriber": xname}

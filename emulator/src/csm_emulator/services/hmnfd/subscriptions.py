@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
@@ -11,7 +11,8 @@ from csm_emulator.dialects.hms.responses import marshalled, problem
 from csm_emulator.records import Json
 from csm_emulator.services.hmnfd import requests
 from csm_emulator.services.hmnfd.requests import invalid
-from csm_emulator.services.hmnfd.subscription import agent_of, make_key, read_key, subscriber_of, xname_of
+from csm_emulator.services.hmnfd.subscription import Subscription, agent_of, make_key, read_key, subscriber_of, xname_of
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -27,7 +28,7 @@ class Subscriptions:
 
     def __init__(
         self,
-        table: MutableMapping[str, Json],
+        table: RecordTable[Subscription],
         on_subscribe: Callable[[Json], None],
         on_unsubscribe: Callable[[str], None],
     ) -> None:

@@ -7,8 +7,8 @@ forget the keys that they have cached.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.keycloak import wall_clock as moments
 from csm_emulator.services.keycloak.realm.realm import SETTINGS, Realm
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -65,7 +65,7 @@ class ControlSwitches:
         return json_reply({"token": self._realm.keys.sign({**claims, **node, **extra_claims})})
 
 
-def _object(call: Call) -> dict[str, Any]:
+def _object(call: Call) -> Record:
     try:
         document = call.json()
     except (ValueError, RecursionError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.services.keycloak.realm.keys import Claims
 from csm_emulator.services.keycloak.realm.realm import Realm, Session
@@ -54,7 +54,7 @@ def scope_of(requested: str) -> str:
     return " ".join([*first, "profile", "email", *(name for name in _OPTIONAL_SCOPES if name in names)])
 
 
-def tokens_for(realm: Realm, grant: Grant) -> dict[str, Any]:
+def tokens_for(realm: Realm, grant: Grant) -> Record:
     """The body of the token endpoint's reply."""
     moment, session = wall_clock.now(), grant.session
     access = _access(realm, grant, moment)
@@ -124,7 +124,7 @@ def _client_roles(account: Account) -> dict[str, dict[str, list[str]]]:
     return roles | {"account": {"roles": _ACCOUNT_ROLES}}
 
 
-def profile(account: Account) -> dict[str, Any]:
+def profile(account: Account) -> Record:
     """The claims of the scopes ``profile`` and ``email`` and of the mapper of groups."""
     if not account.name:
         return {"email_verified": False, "preferred_username": account.username}

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
+
+from csm_emulator.records import Json
 
 
 def now() -> float:
@@ -19,7 +20,7 @@ def identifier(moment: float, tail: str) -> str:
     return str(UUID(hex=f"{int(moment * 1000):012x}{tail}"))
 
 
-def issued_at(claims: Mapping[str, Any]) -> float:
+def issued_at(claims: Mapping[str, Json]) -> float:
     """Exact to the millisecond for tokens made here: ``iat`` alone does not order two tokens of the same second."""
     issued, token_id = claims.get("iat"), claims.get("jti")
     exact = _milliseconds(token_id) / 1000 if isinstance(token_id, str) else 0.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from csm_emulator.errors import Unavailable
 from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.records import StoredPart
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import ConnectionAborted
@@ -50,11 +50,11 @@ class BlobStore:
             elif not name.startswith(SEED):
                 self._blobs.delete(name)
 
-    def read(self, parts: Sequence[Sequence[Any]], start: int, end: int) -> bytes:
+    def read(self, parts: Sequence[StoredPart], start: int, end: int) -> bytes:
         """The bytes from ``start`` up to, not including, ``end``."""
         return b"".join(self._pieces(parts, start, end, end - start))
 
-    async def stream(self, parts: Sequence[Sequence[Any]], start: int, end: int) -> AsyncGenerator[bytes, None]:
+    async def stream(self, parts: Sequence[StoredPart], start: int, end: int) -> AsyncGenerator[bytes, None]:
         """Like ``read``, in small pieces; an object that is replaced meanwhile can still be read to its end."""
         names = [name for name, _ in parts]
         self._readers.update(names)
@@ -67,11 +67,11 @@ class BlobStore:
             self.drop(unread & self._dropped)
             self._dropped -= unread
 
-    def copy_parts(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    def copy_parts(self, parts: Sequence[StoredPart]) -> list[StoredPart]:
         """Copy the parts; seed data is not copied."""
         return [[name if name.startswith(SEED) else self.add(self._part(name, 0, size)), size] for name, size in parts]
 
-    def _pieces(self, parts: Sequence[Sequence[Any]], start: int, end: int, longest: int) -> Iterator[bytes]:
+    def _pieces(self, parts: Sequence[StoredPart], start: int, end: int, longest: int) -> Iterator[bytes]:
         place = 0
         for name, size in parts:
             first, last = max(start - place, 0), min(end - place, size)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import Unpack
 
-from csm_emulator.records import Json
 from csm_emulator.services.s3.auth import permissions
 from csm_emulator.services.s3.auth.authentication import SigningContext
 from csm_emulator.services.s3.catalogue import Catalogue
@@ -12,6 +12,7 @@ from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.objects.api import grants_of
 from csm_emulator.services.s3.objects.metadata import refuse_unsupported, tags_document, tags_of_body
 from csm_emulator.services.s3.objects.payload import read_payload
+from csm_emulator.services.s3.records import BucketChanges, BucketRecord
 from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.uploads.api import Uploads
 from csm_emulator.services.s3.xml import MEDIA, XmlError, child_text, document, element, leaf, parse, timestamp
@@ -90,13 +91,14 @@ class Buckets:
         return Reply(204)
 
     def delete_policy(self, request: S3Request, _: SigningContext | None) -> Reply:
-        record = {name: value for name, value in self._record(request).items() if name != "policy"}
+        record = self._record(request).copy()
+        record.pop("policy", None)
         self._catalogue.set_bucket(request.bucket, record)
         return Reply(204)
 
     def policy_status(self, request: S3Request, _: SigningContext | None) -> Reply:
         policy, resource = self._record(request).get("policy"), f"arn:aws:s3:::{request.bucket}/any"
-        public = bool(policy) and permissions.verdict(policy, "s3:GetObject", resource, anonymous=True) == "Allow"
+        public = policy is not None and permissions.verdict(policy, "s3:GetObject", resource, anonymous=True) == "Allow"
         return Reply(200, document("PolicyStatus", leaf("IsPublic", "true" if public else "false")), MEDIA)
 
     def get_tags(self, request: S3Request, _: SigningContext | None) -> Reply:
@@ -113,10 +115,13 @@ class Buckets:
         self._change(request, tags={})
         return Reply(204)
 
-    def _record(self, request: S3Request) -> Json:
-        return self._catalogue.bucket(request.bucket)
+    def _record(self, request: S3Request) -> BucketRecord:
+        record = self._catalogue.bucket(request.bucket)
+        if record is None:
+            raise S3Error("NoSuchBucket")
+        return record
 
-    def _change(self, request: S3Request, **fields: Json) -> None:
+    def _change(self, request: S3Request, **fields: Unpack[BucketChanges]) -> None:
         self._catalogue.set_bucket(request.bucket, {**self._record(request), **fields})
 
 

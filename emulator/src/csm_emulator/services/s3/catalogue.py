@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from csm_emulator.records import Record
 from csm_emulator.services.s3.blobs import BlobStore
+from csm_emulator.services.s3.records import BucketRecord, ObjectRecord
 from csm_emulator.state.tables import RecordTables
 
 
 class Catalogue:
-    """The record of an object has: size, etag, modified, media, headers, meta, tags, sums, acl, and parts: [name of the
-    blob, size] each.
-    """
-
     def __init__(
         self,
         tables: RecordTables,
         store: BlobStore,
-        buckets: Mapping[str, Any],
-        objects: Mapping[tuple[str, str], Record],
+        buckets: Mapping[str, BucketRecord],
+        objects: Mapping[tuple[str, str], ObjectRecord],
     ) -> None:
         self._store = store
         self._buckets = tables.open("s3.buckets", buckets)
@@ -35,13 +30,13 @@ class Catalogue:
         for names in self._names.values():
             names.sort()
 
-    def buckets(self) -> Iterator[tuple[str, Any]]:
+    def buckets(self) -> Iterator[tuple[str, BucketRecord]]:
         return iter(sorted(self._buckets.items()))
 
-    def bucket(self, name: str) -> Any | None:
+    def bucket(self, name: str) -> BucketRecord | None:
         return self._buckets.get(name)
 
-    def set_bucket(self, name: str, record: Any) -> None:
+    def set_bucket(self, name: str, record: BucketRecord) -> None:
         self._buckets[name] = record
         self._names.setdefault(name, [])
 
@@ -53,10 +48,10 @@ class Catalogue:
         """The keys in order; callers must not change the list."""
         return self._names[bucket]
 
-    def get(self, bucket: str, key: str) -> Record | None:
+    def get(self, bucket: str, key: str) -> ObjectRecord | None:
         return self._objects.get(_place(bucket, key))
 
-    def put(self, bucket: str, key: str, record: Record) -> None:
+    def put(self, bucket: str, key: str, record: ObjectRecord) -> None:
         """Store the record; the blobs of the previous one are dropped."""
         previous = self.get(bucket, key)
         self._objects[_place(bucket, key)] = record

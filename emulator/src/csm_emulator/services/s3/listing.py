@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from csm_emulator.records import Record
 from csm_emulator.services.s3.auth.permissions import owner
 from csm_emulator.services.s3.catalogue import Catalogue
 from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.records import ObjectRecord
 from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.xml import MEDIA, document, element, leaf, timestamp
 from csm_emulator.transport.call import Call, Reply
@@ -142,7 +142,7 @@ class Listing:
         elements += [element("CommonPrefixes", leaf("Prefix", encode(prefix))) for prefix in page.prefixes]
         return Reply(200, document("ListBucketResult", *elements), MEDIA)
 
-    def _record(self, bucket: str, key: str) -> Record:
+    def _record(self, bucket: str, key: str) -> ObjectRecord:
         record = self._catalogue.get(bucket, key)
         if record is None:
             raise LookupError(f"{bucket}/{key} is in the list of keys but has no record")
@@ -156,7 +156,7 @@ def limit_of(call: Call, name: str, largest: int = LARGEST_PAGE) -> int:
     return min(int(text[:9]), largest)
 
 
-def _object_elements(record: Record) -> list[str]:
+def _object_elements(record: ObjectRecord) -> list[str]:
     return [
         leaf("LastModified", timestamp(record["modified"])),
         leaf("ETag", f'"{record["etag"]}"'),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.records import Record
 from csm_emulator.seed_data.buckets import BUCKETS, etag
 from csm_emulator.seed_data.images import BUILT
 from csm_emulator.seed_data.s3_objects import SeedObject, first_objects
@@ -21,6 +20,7 @@ from csm_emulator.services.s3.listing import Listing
 from csm_emulator.services.s3.objects.api import Objects
 from csm_emulator.services.s3.objects.metadata import MEDIA
 from csm_emulator.services.s3.operations import BUCKET, Operation, key_of, operations
+from csm_emulator.services.s3.records import BucketRecord, ObjectRecord
 from csm_emulator.services.s3.requests import S3Request, parse_request
 from csm_emulator.services.s3.uploads.api import LARGEST_PART, Uploads
 from csm_emulator.transport.call import Call, Reply
@@ -68,7 +68,7 @@ class Service:
             reply = error_reply(error, bucket, request_id)
         return replace(reply, headers=[*reply.headers, ("x-amz-request-id", request_id)])
 
-    def wrong_method(self, call: Call, _: Any) -> Reply:
+    def wrong_method(self, call: Call, _: object) -> Reply:
         return self.answer(call)
 
     def _perform(self, request: S3Request) -> Reply:
@@ -89,8 +89,8 @@ class Service:
     def _check_rights(self, request: S3Request, operation: Operation, *, anonymous: bool) -> None:
         if not request.bucket:
             return
-        bucket = self._catalogue.bucket(request.bucket) or {"acl": []}
-        policy = bucket.get("policy")
+        bucket = self._catalogue.bucket(request.bucket)
+        policy = bucket.get("policy") if bucket else None
         decision = (
             permissions.verdict(policy, operation.action, request.resource, anonymous=anonymous) if policy else ""
         )
@@ -100,21 +100,21 @@ class Service:
         if anonymous and decision != "Allow" and not self._is_open(request, operation, bucket):
             raise S3Error("AccessDenied")
 
-    def _is_open(self, request: S3Request, operation: Operation, bucket: Any) -> bool:
+    def _is_open(self, request: S3Request, operation: Operation, bucket: BucketRecord | None) -> bool:
         """Whether an ACL allows it to all: the bucket's ACL for writing, the object's (if it exists) for reading.
 
         A copy also reads another object: only the owner may do it.
         """
         if not operation.grant or request.header("x-amz-copy-source"):
             return False
-        grants = bucket["acl"]
+        grants = bucket["acl"] if bucket else []
         if request.key and operation.grant != "WRITE":
             record = self._catalogue.get(request.bucket, request.key)
             grants = record["acl"] if record else grants
         return permissions.open_to_all(grants, operation.grant)
 
 
-def _record(bucket_and_key: tuple[str, str], seed: SeedObject) -> Record:
+def _record(bucket_and_key: tuple[str, str], seed: SeedObject) -> ObjectRecord:
     return {
         "media": seed.media or MEDIA,
         "headers": {},
@@ -129,7 +129,6 @@ def _record(bucket_and_key: tuple[str, str], seed: SeedObject) -> Record:
     }
 
 
-def _seed_bytes(seeds: Any, place: str) -> bytes:
+def _seed_bytes(seeds: Mapping[tuple[str, str], SeedObject], place: str) -> bytes:
     bucket, _, key = place.partition("/")
-    data: bytes = seeds[bucket, key].data
-    return data
+    return seeds[bucket, key].data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
@@ -40,12 +41,24 @@ class _Certificate:
     fqdn: str = ""
 
 
+class StoredCertificate(TypedDict):
+    certificate: str
+    fqdn: str
+    number: int
+    """How many certificates the domain has got."""
+
+
+class InstalledCertificate(TypedDict):
+    domain: str
+    certificate: str
+
+
 class Certificates:
     def __init__(self, context: Context, redfish: Redfish) -> None:
         self._context = context
         self._redfish = redfish
-        self._vault: RecordTable[Record] = context.tables.open("scsd.certs")
-        self._installed: RecordTable[Record] = context.tables.open("scsd.certs.installed")
+        self._vault: RecordTable[StoredCertificate] = context.tables.open("scsd.certs")
+        self._installed: RecordTable[InstalledCertificate] = context.tables.open("scsd.certs.installed")
 
     def routes(self) -> list[Route]:
         return [
@@ -69,7 +82,8 @@ class Certificates:
             reason = f"Invalid chassis name: '{domain}' (missing 'c')"
             message = f"Error creating cert for '{name}', domain '{request['Domain']}': {reason}"
             return {"ID": name, "StatusCode": 500, "StatusMsg": message}
-        number = self._vault.get(domain, {"number": 0})["number"] + 1
+        previous = self._vault.get(domain)
+        number = previous["number"] + 1 if previous else 1
         pem = _pem(self._context.random, domain, number)
         self._vault[domain] = {"certificate": pem, "fqdn": request["FQDN"], "number": number}
         return _ok(name)

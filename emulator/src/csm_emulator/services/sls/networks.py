@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
-
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct
@@ -40,9 +37,7 @@ class UnstorableNetwork(Exception):
 class NetworkTable:
     def __init__(self, context: Context, versions: Versions) -> None:
         self._versions = versions
-        self._table = context.tables.open(
-            "sls.networks", cast("Mapping[str, Json]", context.machine.topology.sls.get("Networks") or {})
-        )
+        self._table = context.tables.open("sls.networks", context.machine.topology.sls.get("Networks") or {})
 
     def __contains__(self, name: object) -> bool:
         return name in self._table

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
@@ -12,7 +10,7 @@ NAMESPACE = "tenants"
 _TAPMS = f"/apis/tapms.hpe.com/v1alpha3/namespaces/{NAMESPACE}"
 _HNC = "hnc.x-k8s.io/v1alpha2"
 
-Tenant = dict[str, Any]
+Tenant = Record
 
 
 class RequestFailed(Exception):

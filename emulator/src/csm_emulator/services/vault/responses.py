@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.transport.call import Call, Reply, json_reply
 
 PERMISSION_DENIED = "permission denied"
@@ -44,7 +43,7 @@ def envelope(request: str, data: Json = None, auth: Json = None, status: int = 2
     return json_reply({**body, **extra_fields}, status, headers=NO_STORE)
 
 
-def read(call: Call) -> dict[str, Any]:
+def read(call: Call) -> Record:
     """The body; an empty one is ``{}``."""
     if not call.body.strip():
         return {}
@@ -66,7 +65,7 @@ def _no_number(word: str) -> Json:
     raise ValueError(word)
 
 
-def text(body: dict[str, Any], name: str, default: str = "") -> str:
+def text(body: Record, name: str, default: str = "") -> str:
     value = body.get(name)
     if value is None:
         return default
@@ -75,7 +74,7 @@ def text(body: dict[str, Any], name: str, default: str = "") -> str:
     return str(value)
 
 
-def whole_number(body: dict[str, Any], name: str, default: int = 0) -> int:
+def whole_number(body: Record, name: str, default: int = 0) -> int:
     value = body.get(name)
     if value is None:
         return default

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.vnid.problems import RequestRejected, check_name, read_fields
 from csm_emulator.services.vnid.table import VniTable, link, links_to_vnis
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -83,7 +82,7 @@ class Jobs:
         del self._vni_table.jobs[f"{partition}/{name}"]
         return json_reply({})
 
-    def requested_job(self, partition: str, fields: dict[str, Any]) -> str | None:
+    def requested_job(self, partition: str, fields: Record) -> str | None:
         """The job of a request for VNIs, or None; raises ``RequestRejected`` unless it exists and is the user's."""
         name = fields.get("jobID")
         if name is None:
@@ -139,7 +138,7 @@ class Jobs:
         if self._vni_table.jobs[f"{partition}/{name}"]["multicast"]:
             self._mesh.ask("fabric-manager", "DELETE", f"{_COLLECTIVES}/{quote(_session(partition, name), safe='')}")
 
-    def _multicast(self, partition: str, fields: dict[str, Any]) -> Json:
+    def _multicast(self, partition: str, fields: Record) -> Json:
         limit = fields.get("mcastLimit", 0)
         if not limit:
             return None
@@ -174,7 +173,7 @@ def _session(partition: str, job: str) -> str:
     return f"{partition}-{job}"
 
 
-def _check(fields: dict[str, Any], count: int, limit: int) -> None:
+def _check(fields: Record, count: int, limit: int) -> None:
     if count not in (0, 1):
         raise RequestRejected(400, "vniCount must be 0 or 1")
     if limit < count:
@@ -185,7 +184,7 @@ def _check(fields: dict[str, Any], count: int, limit: int) -> None:
         raise RequestRejected(400, "mcastLimit and mcastMinNodes must not be negative")
 
 
-def _classes(classes: dict[str, Any]) -> dict[str, bool]:
+def _classes(classes: Record) -> dict[str, bool]:
     for name, value in classes.items():
         if name not in DEFAULT_CLASSES or not isinstance(value, bool):
             raise RequestRejected(400, f"Invalid traffic class {name}")

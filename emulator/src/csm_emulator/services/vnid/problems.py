@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.transport.call import Call, Reply, json_reply
 
 PROBLEM = "application/problem+json"
@@ -28,7 +27,7 @@ def problem(status: int, detail: str) -> Reply:
     return json_reply({"status": status, "detail": detail, "title": HTTPStatus(status).phrase}, status, PROBLEM)
 
 
-def read_fields(call: Call, fields: Fields, required: str = "") -> dict[str, Any]:
+def read_fields(call: Call, fields: Fields, required: str = "") -> Record:
     """The fields of the body, with their types checked; a null field counts as missing."""
     try:
         body = json.loads(call.body)

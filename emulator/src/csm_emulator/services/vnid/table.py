@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 from urllib.parse import quote
 
 from csm_emulator.records import Json, Record
@@ -66,7 +65,7 @@ class VniTable:
         low, high = span
         return sum(low <= vni <= high for vni in self._vnis_of_partition[partition])
 
-    def find(self, vnis: Iterable[int], facts: Mapping[str, Any]) -> int | None:
+    def find(self, vnis: Iterable[int], facts: Mapping[str, Json]) -> int | None:
         """The first of them that was reserved with these fields."""
         return next((vni for vni in vnis if facts.items() <= self._vnis[str(vni)].items()), None)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.vnid.jobs import Jobs
 from csm_emulator.services.vnid.partitions import ONE_PER_JOB, ONE_PER_STEP
 from csm_emulator.services.vnid.performance import Performance
@@ -87,7 +85,7 @@ class Vnis:
             raise RequestRejected(400, f"Invalid VNI {text!r}")
         return partition, int(text), self._vni_table.vni(partition, int(text))
 
-    def _check(self, partition: str, fields: dict[str, Any]) -> None:
+    def _check(self, partition: str, fields: Record) -> None:
         count, service = fields["vniCount"], fields.get("isService", False)
         if count < 1:
             raise RequestRejected(400, "vniCount must be at least 1")
@@ -104,7 +102,7 @@ class Vnis:
             if not isinstance(pool, str) or f"{partition}/{pool}" not in self._vni_table.pools:
                 raise RequestRejected(400, f"Pool {pool} not found in partition {partition}")
 
-    def _vnis_for(self, partition: str, fields: dict[str, Any]) -> list[tuple[int, bool]]:
+    def _vnis_for(self, partition: str, fields: Record) -> list[tuple[int, bool]]:
         """The requested VNIs, each with whether it was reserved before; raises ``RequestRejected``."""
         if "vni" in fields:
             return [(self._checked_vni(partition, fields["vni"]), False)]
@@ -129,12 +127,12 @@ class Vnis:
                 reserved[pool] = vnis[-1][0]
         return vnis
 
-    def _is_shared(self, partition: str, pool: str, fields: dict[str, Any]) -> bool:
+    def _is_shared(self, partition: str, pool: str, fields: Record) -> bool:
         """Whether a second request of this job or step gets the same VNI of this pool."""
         kind = self._vni_table.pools[f"{partition}/{pool}"]["type"]
         return "jobID" in fields and (kind == ONE_PER_JOB or (kind == ONE_PER_STEP and "jobStepID" in fields))
 
-    def _reserved_vni(self, partition: str, pool: str, fields: dict[str, Any]) -> int | None:
+    def _reserved_vni(self, partition: str, pool: str, fields: Record) -> int | None:
         if not self._is_shared(partition, pool, fields):
             return None
         required = {"pool": pool}
@@ -151,7 +149,7 @@ class Vnis:
         return vni
 
 
-def _record(partition: str, fields: dict[str, Any], pool: str | None) -> Json:
+def _record(partition: str, fields: Record, pool: str | None) -> Json:
     return {
         "partition": partition,
         "description": fields.get("description"),

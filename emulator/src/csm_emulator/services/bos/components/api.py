@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from csm_emulator.dialects.connexion import (
     Parameter,
@@ -16,7 +15,7 @@ from csm_emulator.dialects.connexion import (
     read_body,
     read_parameters,
 )
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.bos.components.auto_fields import AutoFields
 from csm_emulator.services.bos.components.records import DID_POWER_ON, STABLE, merge_patch, public_record, status_of
 from csm_emulator.services.bos.components.table import ComponentStore, NoSuchComponent
@@ -89,7 +88,7 @@ class Components:
                     break
         return json_reply(records)
 
-    def _candidates(self, call: Call, parameters: Any) -> Iterable[str]:
+    def _candidates(self, call: Call, parameters: Json) -> Iterable[str]:
         """Names of the components that the filters may match, sorted; an index is used when a filter has one."""
         tenant_nodes = self._tenants.members_for(call)
         if "ids" in parameters:
@@ -177,14 +176,14 @@ class Components:
         raise Refused(missing("Component", name))
 
 
-def _check_length(names: Sequence[str], patch: Any) -> None:
+def _check_length(names: Sequence[str], patch: Json) -> None:
     """Raises ``Refused`` (413) when one patch, written to every component, would exceed ``MAX_PATCH_LENGTH``."""
     if len(names) * len(json.dumps(patch)) > MAX_PATCH_LENGTH:
         detail = f"The patch writes more than {MAX_PATCH_LENGTH} characters to all components together"
         raise Refused(problem(413, "Payload Too Large", detail))
 
 
-def _filter(parameters: Any) -> RecordFilter:
+def _filter(parameters: Json) -> RecordFilter:
     """``enabled=false`` alone filters nothing: the real service filters only if at least one parameter is truthy."""
     enabled, phase, status = parameters.get("enabled"), parameters.get("phase"), parameters.get("status")
     session, staged = parameters.get("session"), parameters.get("staged_session")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from csm_emulator.services.cfs.ansible.jinja.unknown import plain
+from csm_emulator.services.cfs.ansible.values import Value, plain
 
 COLUMNS = 79
 _OMITTED = frozenset({"failed", "ansible_facts", "results", "skipped"})
@@ -20,7 +19,7 @@ def banner(text: str) -> list[str]:
     return ["", f"{text} {'*' * max(COLUMNS - len(text), 3)}"]
 
 
-def dump(fields: Mapping[str, Any], *, multi_line: bool = False) -> str:
+def dump(fields: Mapping[str, Value], *, multi_line: bool = False) -> str:
     """A result as JSON; ``tall`` over several lines, as ``debug`` prints it."""
     hidden = _OMITTED_IN_DEBUG if multi_line else _OMITTED
     visible = {key: plain(value) for key, value in fields.items() if key not in hidden}

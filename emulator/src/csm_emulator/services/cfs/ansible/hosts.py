@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+
+from csm_emulator.services.cfs.ansible.values import Value
 
 _TERM = re.compile(r"(?:\[[^\[\]]*\]|[^,:])+")
 """A term of a pattern; brackets, with any characters inside, belong to one term."""
@@ -20,8 +21,8 @@ MAX_WILDCARD_TERMS = 50
 class Inventory:
     groups: Mapping[str, Sequence[str]]
     """Hosts by group; the group ``all`` is not listed."""
-    host_vars: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    group_vars: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    host_vars: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    group_vars: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:

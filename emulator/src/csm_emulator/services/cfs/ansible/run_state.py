@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.display import RecapCounts, Timeline
 from csm_emulator.services.cfs.ansible.hosts import Inventory
@@ -14,9 +13,10 @@ from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader,
 from csm_emulator.services.cfs.ansible.playbooks.plays import Files, Play, Task
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
 from csm_emulator.services.cfs.ansible.tasks.parser import TaskParser
+from csm_emulator.services.cfs.ansible.values import Value
 from csm_emulator.services.cfs.ansible.variables import HostVars, Maps, Scope, maps_of_task
 
-CRAY_DEFAULTS: Mapping[str, Any] = {"cray_cfs_image": False, "ansible_check_mode": False, "ansible_user": "root"}
+CRAY_DEFAULTS: Mapping[str, Value] = {"cray_cfs_image": False, "ansible_check_mode": False, "ansible_user": "root"}
 """Variables that the execution environment adds to ``group_vars/all``."""
 
 
@@ -26,7 +26,7 @@ class PlaybookOptions:
 
     limit: str = ""
     verbosity: int = 0
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Value] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
     skip_tags: frozenset[str] = frozenset()
 
@@ -38,7 +38,7 @@ class RunInputs:
     plays: tuple[Play, ...]
     inventory: Inventory
     options: PlaybookOptions
-    facts: Callable[[str], Mapping[str, Any]]
+    facts: Callable[[str], Mapping[str, Value]]
     random: Callable[[int], float]
     """A random number from 0 to 1 for the task with this number."""
     start: float = 0.0
@@ -105,8 +105,8 @@ class RunState:
         self.inputs = inputs
         self.timeline = Timeline()
         self.recap_counts: dict[str, RecapCounts] = {}
-        self.host_variables: dict[str, dict[str, Any]] = {host: {} for host in inputs.inventory.hosts}
-        self.facts: dict[str, Mapping[str, Any]] = {}
+        self.host_variables: dict[str, dict[str, Value]] = {host: {} for host in inputs.inventory.hosts}
+        self.facts: dict[str, Mapping[str, Value]] = {}
         self.failed_hosts: set[str] = set()
         self.unreachable: set[str] = set()
         self.ended_hosts: set[str] = set()
@@ -119,7 +119,7 @@ class RunState:
         self.include_depth = 0
         self.meter = WorkMeter()
         self.reader = TaskParser(inputs.files, inputs.playbook, LayerReader())
-        self._group_vars: dict[str, Mapping[str, Any]] = {}
+        self._group_vars: dict[str, Mapping[str, Value]] = {}
         self._inventory_maps: dict[str, Maps] = {}
         self._hostvars = HostVars(self.host_variables, self.facts)
         self._groups = {"all": inputs.inventory.hosts, **inputs.inventory.groups}
@@ -150,7 +150,7 @@ class RunState:
         of_groups = [mapping for group in (*reversed(groups), "all") for mapping in self._group_maps(group)]
         return (of_host, *of_groups, magic, CRAY_DEFAULTS)
 
-    def _group_maps(self, group: str) -> list[Mapping[str, Any]]:
+    def _group_maps(self, group: str) -> list[Mapping[str, Value]]:
         """Variables of a group: those beside the playbook, then those of the inventory."""
         if group not in self._group_vars:
             self._group_vars[group] = self._read_group(group)
@@ -158,15 +158,15 @@ class RunState:
             mapping for mapping in (self._group_vars[group], self.inputs.inventory.group_vars.get(group)) if mapping
         ]
 
-    def _read_group(self, group: str) -> Mapping[str, Any]:
+    def _read_group(self, group: str) -> Mapping[str, Value]:
         """Variables from the file with the group's name, or from all files in the folder with that name."""
         files, home = self.inputs.files, posixpath.join(self.reader.base, "group_vars", group)
-        variables: dict[str, Any] = {}
+        variables: dict[str, Value] = {}
         for path in (home, f"{home}.yml", f"{home}.yaml", *(files.files_in(home) if files.has(home) else ())):
             variables |= self._read_variables(path)
         return variables
 
-    def _read_variables(self, path: str) -> Mapping[str, Any]:
+    def _read_variables(self, path: str) -> Mapping[str, Value]:
         while True:
             try:
                 return self.reader.variables_file(path) or {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.display import Timeline, banner, recap
 from csm_emulator.services.cfs.ansible.hosts import match_hosts
@@ -15,6 +14,7 @@ from csm_emulator.services.cfs.ansible.run_state import PlaybookRun, RunInputs, 
 from csm_emulator.services.cfs.ansible.tasks.execution import TaskExecution
 from csm_emulator.services.cfs.ansible.tasks.includes import resolve_includes
 from csm_emulator.services.cfs.ansible.tasks.runner import TaskRun
+from csm_emulator.services.cfs.ansible.values import Value
 
 INCLUDE_SECONDS = 0.05
 STARTUP = (3.0, 8.0)
@@ -241,7 +241,7 @@ def _is_selected(task: Task, inputs: RunInputs) -> bool:
     return bool(tags & options.tags) or "always" in tags or ("tagged" in options.tags and bool(tags))
 
 
-def _batches(hosts: list[str], serial: Any) -> list[list[str]]:
+def _batches(hosts: list[str], serial: Value) -> list[list[str]]:
     size = serial if isinstance(serial, int) and serial > 0 else len(hosts)
     if isinstance(serial, str) and serial.endswith("%") and serial[:-1].isdigit():
         size = max(1, len(hosts) * int(serial[:-1]) // 100)

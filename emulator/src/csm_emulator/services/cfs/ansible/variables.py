@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.templates import render
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNDEFINED, UNKNOWN
 from csm_emulator.services.cfs.ansible.limits import MAX_STEP_WORK, WorkMeter
 from csm_emulator.services.cfs.ansible.playbooks.plays import Play, Task
+from csm_emulator.services.cfs.ansible.values import UNDEFINED, UNKNOWN, Value
 
 _MAX_DEPTH = 12
 """Levels of variables that refer to variables; beyond this, as for a variable that names itself, it is unknown."""
@@ -16,7 +15,7 @@ _MAX_RENDERED = 500
 """Variables that are rendered for one value; beyond this the value is unknown."""
 _VALUES_PER_VARIABLE = 400
 """Number of values inside a variable that count as one more variable."""
-Maps = Sequence[Mapping[str, Any]]
+Maps = Sequence[Mapping[str, Value]]
 
 
 class Scope:
@@ -32,7 +31,7 @@ class Scope:
         self._depth = 0
         self._rendered_count = 0
 
-    def __call__(self, name: str) -> Any:
+    def __call__(self, name: str) -> Value:
         for mapping in self._maps:
             if name in mapping:
                 return self._render(mapping[name])
@@ -47,7 +46,7 @@ class Scope:
         if is_new:
             self._meter.count_in_turn(tokens)
 
-    def _render(self, value: Any) -> Any:
+    def _render(self, value: Value) -> Value:
         if not isinstance(value, str | list | dict) or (isinstance(value, str) and "{{" not in value):
             return value
         self._rendered_count += 1
@@ -61,18 +60,20 @@ class Scope:
         finally:
             self._depth -= 1
 
-    def with_first(self, mapping: Mapping[str, Any]) -> Scope:
+    def with_first(self, mapping: Mapping[str, Value]) -> Scope:
         return Scope((mapping, *self._maps), self._meter)
 
 
-class HostVars(Mapping[str, Any]):
+class HostVars(Mapping[str, Value]):
     """``hostvars``: the variables of all hosts."""
 
-    def __init__(self, host_variables: Mapping[str, Mapping[str, Any]], facts: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(
+        self, host_variables: Mapping[str, Mapping[str, Value]], facts: Mapping[str, Mapping[str, Value]]
+    ) -> None:
         self._host_variables = host_variables
         self._facts = facts
 
-    def __getitem__(self, host: str) -> Mapping[str, Any]:
+    def __getitem__(self, host: str) -> Mapping[str, Value]:
         return {**self._facts.get(host, {}), **self._host_variables[host], "inventory_hostname": host}
 
     def __iter__(self) -> Iterator[str]:
@@ -82,10 +83,10 @@ class HostVars(Mapping[str, Any]):
         return len(self._host_variables)
 
 
-def maps_of_task(play: Play, task: Task, host: Maps, extra: Mapping[str, Any]) -> Maps:
+def maps_of_task(play: Play, task: Task, host: Maps, extra: Mapping[str, Value]) -> Maps:
     """Mappings in Ansible's order of precedence, strongest first; ``host`` begins with set variables and facts."""
     role = task.inherited.role
-    mappings: list[Mapping[str, Any]] = [extra]
+    mappings: list[Mapping[str, Value]] = [extra]
     if role and role.params:
         mappings.append(role.params)
     mappings.append(host[0])

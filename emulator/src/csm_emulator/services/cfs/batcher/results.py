@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from csm_emulator.records import Record
-from csm_emulator.services.cfs.batcher.batches import Batch, Member, as_member
+from csm_emulator.records import Json, Record
+from csm_emulator.services.cfs.batcher.batches import Batch, as_member
 from csm_emulator.services.cfs.components.actions import ComponentActions
 from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.layer_status import PENDING
@@ -55,7 +55,7 @@ class BatchResults:
                     return True
         return False
 
-    def _current_member(self, xname: str) -> Member:
+    def _now(self, xname: str) -> Json:
         record = self._components.get(xname) or {}
         return as_member(record, self._components.desired_layers(record))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from csm_emulator.dialects.connexion import json_reply, read_body, read_parameters
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.actions import ComponentActions
 from csm_emulator.services.cfs.components.api_v3 import name_of
@@ -62,7 +61,7 @@ class ComponentsV2:
         data = _in_v3(read_body(call, schemas.V2_COMPONENT))
         return json_reply(_in_v2(self._actions.patch(call.args["component_id"], data)))
 
-    def _public_record(self, key: str, record: Record, query: Mapping[str, Any]) -> Record:
+    def _public_record(self, key: str, record: Record, query: Mapping[str, Json]) -> Record:
         public = {**record, "configuration_status": self._table.status(key)}
         if query.get("configDetails") and "desired_config" in record:
             public["desired_state"] = self._table.desired_layers(record)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.errors import refuse
@@ -25,7 +24,7 @@ class Query:
     tags: Tags = ()
 
 
-def read_query(values: Mapping[str, Any], configuration: str = "config_name") -> Query:
+def read_query(values: Mapping[str, Json], configuration: str = "config_name") -> Query:
     """The filter in query parameters or in the body of a PATCH; raises ``Refused``."""
     return Query(
         frozenset(_words(values.get("ids"))),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
-from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.records import Record
@@ -133,5 +132,5 @@ class Components:
         return Defaults(self._options.number("default_batcher_retry_policy"), self._options.text("default_playbook"))
 
 
-def _ignore() -> Any:
+def _ignore() -> None:
     """The default before the batcher sets ``when_ready``."""

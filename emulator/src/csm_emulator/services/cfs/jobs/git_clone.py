@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
 from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
 from csm_emulator.services.cfs.jobs.log_lines import line
@@ -104,7 +103,7 @@ class GitCloneContainer:
 _VCS_UNAVAILABLE = "fatal: unable to access: The requested URL returned error: 503"
 
 
-def _repositories(run: Run) -> list[tuple[str, dict[str, Any]]]:
+def _repositories(run: Run) -> list[tuple[str, Record]]:
     """Folders with their repositories; debug playbooks have no repository."""
     layers = [(f"layer{layer['layer']}", layer) for layer in run["layers"] if layer["layer"] != "_debug"]
     return [*layers, *([("hosts", run["hosts"])] if run["hosts"] else [])]

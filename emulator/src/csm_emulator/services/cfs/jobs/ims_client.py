@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
@@ -39,7 +37,7 @@ class ImsClient:
     def delete_job(self, job_id: str) -> bool:
         return self._send("DELETE", f"/jobs/{job_id}").ok
 
-    def _ask(self, method: str, path: str, body: Any = NO_BODY) -> Record:
+    def _ask(self, method: str, path: str, body: Json = NO_BODY) -> Record:
         """Raises ``ImsUnavailable`` and ``ImsError``."""
         reply = self._send(method, path, body)
         if reply.status in (502, 503, 504):
@@ -50,5 +48,5 @@ class ImsClient:
         record: Record = reply.json()
         return record
 
-    def _send(self, method: str, path: str, body: Any = NO_BODY) -> Reply:
+    def _send(self, method: str, path: str, body: Json = NO_BODY) -> Reply:
         return self._mesh.ask("ims", method, f"/v3{path}", body)

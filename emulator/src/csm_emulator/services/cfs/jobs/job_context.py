@@ -6,26 +6,120 @@ A record is plain data in a table and the next step is an entry of the scheduler
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import NotRequired, TypedDict, Unpack
 
 from csm_emulator.cluster.pods import RUNNING, Pod
 from csm_emulator.context import Context
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.state.tables import RecordTable
 
-Run = dict[str, Any]
-"""The record of a session's run: ``name`` of the session, ``job``, ``pod``, ``began``, ``ended``, ``code``, ``layers``,
-``target``, and data that one container leaves for the next."""
 NAMESPACE = "services"
 _STEP = "cfs.run-step"
+
+
+class Course(TypedDict):
+    """The state of the layer that Ansible applies; times are in seconds after ``began``."""
+
+    place: int
+    """The index of the layer."""
+    began: float
+    said: int
+    """Entries of the timeline that are in the log."""
+    fell: dict[str, float]
+    """Hosts that are down, and since when."""
+    faulty: dict[str, str]
+    """Hosts on which a fault makes a task fail, and a part of that task's name."""
+    settled: list[str]
+    """Hosts to which the layer was applied before."""
+
+
+class Connection(TypedDict):
+    """A container that is ready for Ansible."""
+
+    host: str
+    port: int
+    pod: str
+    """The name of the Kubernetes job of its pod."""
+
+
+class ImageJob(TypedDict):
+    """The IMS job that customizes an image."""
+
+    job: str
+    name: str
+    """Of the resulting image."""
+    arch: str
+    host: NotRequired[str]
+    """With ``port`` and ``pod``, the fields of its ``Connection``."""
+    port: NotRequired[int]
+    pod: NotRequired[str]
+    ended: NotRequired[str]
+    """``result`` or ``error``."""
+
+
+class RunChanges(TypedDict, total=False):
+    """The fields of a run that change after its creation."""
+
+    ended: float | None
+    code: int | None
+    lost: bool
+    """Its Kubernetes job was deleted."""
+    seen: str
+    """The status that the monitor reported last."""
+    inventory: Record | None
+    """The fields of Ansible's ``Inventory``, once the inventory is generated."""
+    generated: list[str]
+    """The groups of the inventory that CFS generated."""
+    course: Course | None
+    images: dict[str, ImageJob]
+    """By the id of the image."""
+    key: str | None
+    """The id of the public key in IMS."""
+    commands: list[str]
+    applied: list[int]
+    """Indexes of the layers that were applied."""
+
+
+class Run(TypedDict):
+    """The record of a session's run, and data that one container leaves for the next."""
+
+    name: str
+    """Of the session."""
+    job: str
+    pod: str
+    began: float
+    ended: float | None
+    code: int | None
+    lost: bool
+    seen: str
+    layers: list[Record]
+    hosts: Record | None
+    """The repository of additional inventory."""
+    target: Record
+    ansible: Record
+    debug_wait: int
+    inventory: Record | None
+    generated: list[str]
+    course: Course | None
+    images: dict[str, ImageJob]
+    key: str | None
+    commands: list[str]
+    applied: list[int]
+
+
+def course_of(run: Run) -> Course:
+    """The state of the layer that Ansible applies; raises ``LookupError`` between two layers."""
+    if run["course"] is None:
+        raise LookupError(f"session {run['name']} applies no layer")
+    return run["course"]
 
 
 class JobContext:
     def __init__(self, context: Context, records: CfsRecords) -> None:
         self.context = context
         self.records = records
-        self._table: RecordTable[Record] = context.tables.open("cfs.runs")
+        self._table: RecordTable[Run] = context.tables.open("cfs.runs")
         self._runs_by_pod = {run["pod"]: name for name, run in self._table.items()}
         self._steps: dict[str, Callable[..., None]] = {}
         context.scheduler.register(_STEP, self._run_step)
@@ -34,10 +128,10 @@ class JobContext:
         """Register ``action(run, *args)`` as the handler of this step."""
         self._steps[step] = action
 
-    def schedule(self, run: Run, seconds: float, step: str, *args: Any) -> None:
+    def schedule(self, run: Run, seconds: float, step: str, *args: Json) -> None:
         self.context.scheduler.after(seconds, _STEP, run["name"], run["job"], step, *args)
 
-    def _run_step(self, name: str, job: str, step: str, *args: Any) -> None:
+    def _run_step(self, name: str, job: str, step: str, *args: Json) -> None:
         """Run the step, unless the run is over by now or the session has another job."""
         run = self.find(name)
         if run is None or run["job"] != job or run["ended"] is not None or run["lost"]:
@@ -45,8 +139,7 @@ class JobContext:
         self._steps[step](run, *args)
 
     def find(self, name: str) -> Run | None:
-        run: Run | None = self._table.get(name)
-        return run
+        return self._table.get(name)
 
     def run_of_pod(self, pod: Pod) -> Run | None:
         """The run that the pod belongs to."""
@@ -55,8 +148,8 @@ class JobContext:
     def all(self) -> Iterator[Run]:
         return iter(self._table.values())
 
-    def put(self, run: Run, **changes: Any) -> Run:
-        changed = {**run, **changes}
+    def put(self, run: Run, **changes: Unpack[RunChanges]) -> Run:
+        changed: Run = {**run, **changes}
         self._table[run["name"]] = changed
         self._runs_by_pod[run["pod"]] = run["name"]
         return changed

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.cluster.pods import Container
+from csm_emulator.records import Record
 from csm_emulator.seed_data.cluster_nodes import one_of, workers
 from csm_emulator.services.cfs.jobs.job_context import NAMESPACE, JobContext, Run
 from csm_emulator.state.tables import RecordTable
@@ -29,7 +28,7 @@ class JobCreator:
         self._numbers["last"] = number
         return f"cfs-{self._job_context.context.random.uuid('cfs.job', session, number)}"
 
-    def start(self, session: dict[str, Any], layers: list[dict[str, Any]], job: str) -> Run:
+    def start(self, session: Record, layers: list[Record], job: str) -> Run:
         """Start the job with this name; its first container begins when Kubernetes has scheduled the pod."""
         job_context = self._job_context
         pod = f"{job}-{self._suffix(job)}"
@@ -61,7 +60,7 @@ class JobCreator:
         job_context.schedule(run, job_context.random_seconds(3.0, 9.0, job, "scheduled"), "clone")
         return run
 
-    def _start_pod(self, run: Run, session: dict[str, Any]) -> None:
+    def _start_pod(self, run: Run, session: Record) -> None:
         name = session["name"][:_MAX_LABEL_LENGTH]
         labels = {
             "aee": name,
@@ -86,5 +85,5 @@ class JobCreator:
         return "".join(_SUFFIX[int(random.roll("cfs.pod", job, position) * len(_SUFFIX))] for position in range(5))
 
 
-def _debug_wait(session: dict[str, Any], options: dict[str, Any]) -> int:
+def _debug_wait(session: Record, options: Record) -> int:
     return int(options.get("debug_wait_time") or 0) if session.get("debug_on_failure") else 0

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import quote
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader, ReadingPaused
 from csm_emulator.services.cfs.ansible.playbooks.parser import read_playbook
 from csm_emulator.services.cfs.ansible.playbooks.plays import Play
@@ -129,7 +129,7 @@ class _Listing:
     files: set[str] = field(default_factory=set)
     size: int = 0
 
-    def add(self, body: dict[str, Any]) -> bool:
+    def add(self, body: Record) -> bool:
         """Add a page; return whether it was the last one."""
         paths = {entry["path"] for entry in body.get("tree") or () if entry.get("type") == "blob"}
         self.files |= paths
@@ -144,7 +144,7 @@ class RepositoryCache:
         self._cache: OrderedDict[tuple[str, str], Repository] = OrderedDict()
         self._partial_listings: OrderedDict[tuple[str, str, str], _Listing] = OrderedDict()
 
-    def open(self, layer: dict[str, Any]) -> Repository:
+    def open(self, layer: Record) -> Repository:
         """The repository of a layer.
 
         Raises ``VcsUnavailable``, ``RepositoryNotFound``, ``CommitNotFound``, and ``ReadingPaused`` for a large one.

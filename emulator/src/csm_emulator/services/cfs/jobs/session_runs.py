@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.cluster.service_workloads import CFS_OPERATOR
 from csm_emulator.context import Context
@@ -120,13 +118,13 @@ class SessionRuns:
         if run is None or run["seen"] == "complete" or event.what == "job":
             return
         if event.kind == "job-deleted":
-            self._fail_run(run, lost=True)
+            self._fail_run(self._job_context.put(run, lost=True))
         elif run["ended"] is None:
-            self._fail_run(run, ended=self._context.clock.now(), code=1)
+            self._fail_run(self._job_context.put(run, ended=self._context.clock.now(), code=1))
 
-    def _fail_run(self, run: Run, **end: Any) -> None:
+    def _fail_run(self, run: Run) -> None:
         self._ansible.forget(run)
-        self._schedule_orphan_deletion(self._job_context.put(run, course=None, inventory=None, **end))
+        self._schedule_orphan_deletion(self._job_context.put(run, course=None, inventory=None))
 
     def _schedule_orphan_deletion(self, run: Run) -> None:
         """Schedule the deletion of IMS jobs whose session is over, which a periodic loop of the operator does."""

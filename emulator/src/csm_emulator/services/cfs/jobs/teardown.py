@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.jobs.ims_client import ImsClient, ImsError, ImsUnavailable
-from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
+from csm_emulator.services.cfs.jobs.job_context import ImageJob, JobContext, Run
 from csm_emulator.services.cfs.jobs.log_lines import VERSION, line
 
 CONTAINER = "teardown"
@@ -45,7 +45,7 @@ class TeardownContainer:
         else:
             self._job_context.schedule(run, POLL, "teardown-poll", self._job_context.context.clock.now(), 0)
 
-    def _signal(self, run: Run, image: str, image_job: dict[str, Any], code: int) -> None:
+    def _signal(self, run: Run, image: str, image_job: ImageJob, code: int) -> None:
         """Write the signal file that IMS waits for; its content lists the layers and commands of the image."""
         flag = "failed" if code else "complete"
         self._log(run, f"Calling IMS to finish job={image_job['job']} for cfsession={run['name']}")
@@ -61,7 +61,7 @@ class TeardownContainer:
             message = "Completed teardown of image customization after failed Ansible run for "
             self._log(run, f"{message}image={image}, job={image_job['job']}")
 
-    def _pod(self, image_job: dict[str, Any]) -> str | None:
+    def _pod(self, image_job: ImageJob) -> str | None:
         pods = self._job_context.context.cluster.pods("ims")
         return next((pod.name for pod in pods if pod.labels.get("job-name") == image_job["pod"]), None)
 
@@ -86,7 +86,7 @@ class TeardownContainer:
         else:
             self._close(run, int(any(image_job["ended"] == "error" for image_job in run["images"].values())))
 
-    def _check_job(self, run: Run, image: str, job: dict[str, Any], since: float) -> Run:
+    def _check_job(self, run: Run, image: str, job: Record, since: float) -> Run:
         elapsed = int(self._job_context.context.clock.now() - since)
         waiting = f"Waiting for resultant image of job={job['id']}; IMS status={job['status']}; elapsed time={elapsed}s"
         self._log(run, waiting)
@@ -106,7 +106,7 @@ class TeardownContainer:
         return self._mark(run, image, "result")
 
     def _mark(self, run: Run, image: str, ended: str) -> Run:
-        image_job = {**run["images"][image], "ended": ended}
+        image_job: ImageJob = {**run["images"][image], "ended": ended}
         return self._job_context.put(run, images={**run["images"], image: image_job})
 
     def _close(self, run: Run, code: int) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.state.tables import RecordTables
 
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: Record = {
     "additional_inventory_source": "",
     "additional_inventory_url": "",
     "batch_size": 25,
@@ -37,7 +37,7 @@ class Options:
         self.watchers: list[Callable[[], None]] = []
         """Called after a change."""
 
-    def all(self) -> dict[str, Any]:
+    def all(self) -> Record:
         return dict(self._all)
 
     def number(self, name: str) -> int:
@@ -50,7 +50,7 @@ class Options:
     def flag(self, name: str) -> bool:
         return bool(self._all[name])
 
-    def change(self, values: dict[str, Any]) -> None:
+    def change(self, values: Record) -> None:
         for name, value in values.items():
             self._table[name] = value
             self._all[name] = value

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.dialects.connexion import Refused, json_reply, no_content, read_body, read_parameters
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.errors import refuse
@@ -106,7 +104,7 @@ class SessionsApi:
             raise refuse(400, "Error parsing age field", str(error)) from error
         return json_reply({"session_ids": self._actions.delete_matching(session_filter)})
 
-    def _read_filter(self, query: Any) -> SessionFilter:
+    def _read_filter(self, query: Json) -> SessionFilter:
         try:
             return read_filter(query, self._actions.clock.now())
         except InvalidAge as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from csm_emulator.records import Json
 
 _HOST = "ara.cmn.emulator.local"
 """The real service writes links without a scheme."""
 
 
-def host_link(name: Any) -> str:
+def host_link(name: Json) -> str:
     return f"{_HOST}/hosts?name={name}"
 
 

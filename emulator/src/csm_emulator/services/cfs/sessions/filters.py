@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from csm_emulator.dialects.python_times import span, without_zone
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.filters import Tags, read_tags
 
@@ -54,7 +53,7 @@ def start_of(session: Record) -> datetime:
         raise UncaughtError from error
 
 
-def read_filter(query: Mapping[str, Any], now: float) -> SessionFilter:
+def read_filter(query: Mapping[str, Json], now: float) -> SessionFilter:
     """The filter in query parameters; raises ``Refused`` for invalid tags, then ``InvalidAge``."""
     tags = read_tags(query.get("tags"))
     # ``age`` is the former name of ``min_age``.

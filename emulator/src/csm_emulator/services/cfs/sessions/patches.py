@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from csm_emulator.dialects.connexion import Refused, bad_request
 from csm_emulator.records import Json, Record
@@ -14,7 +13,7 @@ _MAX_DEPTH = 100
 _UNREADABLE = "400 Bad Request: The browser (or proxy) sent a request that this server could not understand."
 
 
-def read_patch(call: Call, translate: Callable[[Record], Record]) -> tuple[Record, list[Any]]:
+def read_patch(call: Call, translate: Callable[[Record], Record]) -> tuple[Record, list[Json]]:
     """The fields of ``status.session`` and the artifacts; raises ``Refused`` or ``UncaughtError``."""
     data = _read(call)
     try:

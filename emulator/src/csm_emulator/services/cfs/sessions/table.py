@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from csm_emulator.records import Record
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.table import Table
 from csm_emulator.state.tables import RecordTables
 
@@ -19,7 +18,7 @@ class Sessions(Table):
         self.when_complete: Callable[[str], None] = _ignore
         """Called with the name of a session that has just completed."""
 
-    def change(self, name: str, fields: Record, artifacts: list[Any]) -> Record:
+    def change(self, name: str, fields: Record, artifacts: list[Json]) -> Record:
         """Merge a report into the status of an existing session."""
         previous: Record = self._table[name]
         status = previous["status"]
@@ -40,7 +39,7 @@ def _new_values(session: Record, fields: Record) -> Record:
     return {key: value for key, value in fields.items() if value and _is_progress(session, key, value)}
 
 
-def _is_progress(session: Record, key: str, value: Any) -> bool:
+def _is_progress(session: Record, key: str, value: Json) -> bool:
     order = _ORDER.get(key)
     if order is None:
         return True
@@ -48,7 +47,7 @@ def _is_progress(session: Record, key: str, value: Any) -> bool:
     return value in order and order.index(value) > (order.index(current) if current in order else -1)
 
 
-def _contains(existing: Any, artifact: Any) -> bool:
+def _contains(existing: Json, artifact: Json) -> bool:
     if not isinstance(existing, dict) or not isinstance(artifact, dict):
         return bool(existing == artifact)
     return all(existing.get(key) == value for key, value in artifact.items())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
+from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import Document, RequestRejected, read_object
 from csm_emulator.services.fabric_manager.fields import integers, path_name, read_fields, text, texts
 from csm_emulator.services.fabric_manager.tables import DocumentStore
@@ -77,7 +77,7 @@ class Blocks:
         order = EnforcementOrder(document["vniBlockName"], document["partitionName"], (), ())
         return json_reply(document | {"enforcementTaskServiceLink": self._enforcement.begin(order)})
 
-    def _enforce(self, block: dict[str, Any]) -> str:
+    def _enforce(self, block: Record) -> str:
         ranges = parse_ranges(block["vniRanges"])
         self._intended = None
         order = EnforcementOrder(block["vniBlockName"], block["partitionName"], ranges, tuple(block["portDFAs"]))
@@ -88,7 +88,7 @@ class Blocks:
             raise RequestRejected(400, f"partitionName: no VNI partition {name}")
         return self._store.partitions.get(name)
 
-    def _check(self, block: dict[str, Any], partition: Document) -> None:
+    def _check(self, block: Record, partition: Document) -> None:
         if not block["vniRanges"] or not within(parse_ranges(block["vniRanges"]), parse_ranges(partition["vniRanges"])):
             raise RequestRejected(400, f"vniRanges must be within those of partition {partition['partitionName']}")
         ports = set(partition["edgePortDFAs"])

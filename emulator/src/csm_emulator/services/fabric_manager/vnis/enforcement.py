@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PlannedPort
@@ -38,13 +38,25 @@ class EnforcementOrder:
     """Addresses of edge ports; without any, the enforcement of the block ends."""
 
 
+class Enforced(TypedDict):
+    """The last enforcement of a block."""
+
+    ranges: list[list[int]]
+    """The first and the last VNI of each."""
+    dfas: list[int]
+    """The fabric addresses of the ports."""
+
+
+NOT_ENFORCED: Enforced = {"ranges": [], "dfas": []}
+
+
 class Enforcement:
     def __init__(self, context: Context, store: DocumentStore, switch_sync: SwitchSync) -> None:
         self._context = context
         self._store = store
         self._switch_sync = switch_sync
         self._fabric = context.machine.fabric
-        self._enforced: RecordTable[Record] = context.tables.open("fabric-manager.enforced")
+        self._enforced: RecordTable[Enforced] = context.tables.open("fabric-manager.enforced")
         """Block → its last enforcement: ranges and addresses of ports."""
         self._busy: RecordTable[float] = context.tables.open("fabric-manager.busy")
         """Block → time when its last task ends."""
@@ -58,7 +70,7 @@ class Enforcement:
         """Start a task; returns its link."""
         self._remove_expired()
         now, name = self._context.clock.now(), self._store.new_id("task")
-        previous = self._enforced.get(order.block, {"ranges": [], "dfas": []})
+        previous = self._enforced.get(order.block, NOT_ENFORCED)
         starts = max(now, self._busy.get(order.block, now)) + self._context.random.between(*START_DELAY, "task", name)
         ends = starts + self._context.random.between(*DURATION, "task ends", name)
         ends += self._switch_sync.delay(*(port.xname for port in self._ports({*order.dfas, *previous["dfas"]})))
@@ -88,7 +100,7 @@ class Enforcement:
 
     def _end(self, name: str) -> None:
         task = self._store.tasks.get(name)
-        previous = self._enforced.get(task["order"]["block"], {"dfas": []})
+        previous = self._enforced.get(task["order"]["block"], NOT_ENFORCED)
         ports = self._ports({*task["edgePortDFAs"], *previous["dfas"]})
         obstacle = self._obstacle(task["order"], ports)
         if obstacle:
@@ -136,7 +148,7 @@ class Enforcement:
         document["documentExpirationTimeMicros"] = round(task["expires"] * 1_000_000)
         return json_reply(document | self._lists(task))
 
-    def _lists(self, task: Document) -> dict[str, Any]:
+    def _lists(self, task: Document) -> Record:
         new, old = numbers(task["ranges"]), numbers(task["before"]["ranges"])
         removed_dfas = sorted(set(task["before"]["dfas"]) - set(task["edgePortDFAs"]))
         return {
@@ -155,5 +167,5 @@ class Enforcement:
         return {link: ",".join(map(str, numbers)) for link, numbers in numbers_by_link.items()}
 
 
-def _stage(stage: str) -> dict[str, Any]:
+def _stage(stage: str) -> Record:
     return {"taskInfo": {"stage": stage, "isDirect": False}, "subStage": _STEPS[stage]}

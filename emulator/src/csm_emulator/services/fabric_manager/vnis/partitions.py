@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from csm_emulator.machine.fabric.plan import FabricPlan
 from csm_emulator.machine.fabric.ports import Ranges
+from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import RequestRejected, read_object
 from csm_emulator.services.fabric_manager.fields import integer, integers, path_name, read_fields, texts
 from csm_emulator.services.fabric_manager.tables import DocumentStore
@@ -52,7 +52,7 @@ class Partitions:
             fields = {field: value for field, value in fields.items() if field == "edgePortDFAs"}
         return json_reply(self._documents.change(name, fields))
 
-    def _vni_fields(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def _vni_fields(self, name: str, fields: Record) -> Record:
         """The requested ranges, or a free range of ``vniCount`` VNIs; raises ``RequestRejected`` on an overlap."""
         self._check_ports(fields)
         count = fields.get("vniCount", 0)
@@ -75,7 +75,7 @@ class Partitions:
         new_ranges = free_ranges(count, (span for ranges_of_other in other_ranges.values() for span in ranges_of_other))
         return {"vniCount": count, "vniRanges": [f"{first}-{last}" for first, last in new_ranges]}
 
-    def _check_ports(self, fields: dict[str, Any]) -> None:
+    def _check_ports(self, fields: Record) -> None:
         for dfa in fields.get("edgePortDFAs", ()):
             if self._plan.edge_port_with(dfa) is None:
                 raise RequestRejected(400, f"edgePortDFAs: no edge port has the address {dfa}")

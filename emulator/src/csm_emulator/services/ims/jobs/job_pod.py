@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json, Record
@@ -25,7 +24,7 @@ class JobPod:
         self.s3 = s3
         self._table = table
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Json:
         return self._table[self.job_id][name]
 
     def update(self, **facts: Json) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.keycloak.admin.responses import (
     NO_CONTENT,
     Denied,
@@ -139,10 +138,10 @@ def search(call: Call, groups: Sequence[Group]) -> Sequence[Group]:
     return [group for group in groups if text.lower() in group.name.lower()]
 
 
-def group_view(group: Group, *, brief: bool) -> dict[str, Any]:
+def group_view(group: Group, *, brief: bool) -> Record:
     more = {"attributes": {}, "realmRoles": list(group.roles), "clientRoles": {}}
     return {"id": group.id, "name": group.name, "path": f"/{group.name}", "subGroups": [], **({} if brief else more)}
 
 
-def _listed_view(group: Group, *, brief: bool) -> dict[str, Any]:
+def _listed_view(group: Group, *, brief: bool) -> Record:
     return {**group_view(group, brief=brief), "subGroupCount": 0, "access": _ACCESS}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.keycloak.admin.groups import ADMIN, group_of, group_view, search
 from csm_emulator.services.keycloak.admin.responses import NO_CONTENT, Denied, flag, json_view, page_of
 from csm_emulator.services.keycloak.realm.groups import Groups
@@ -78,11 +78,11 @@ class AdminUsers:
         self._groups.leave(username, group_of(self._groups, call, "Group not found"))
         return _MEMBERSHIP_CHANGED
 
-    def _views(self, call: Call, accounts: Sequence[Account]) -> list[dict[str, Any]]:
+    def _views(self, call: Call, accounts: Sequence[Account]) -> list[Record]:
         brief = flag(call, "briefRepresentation", default=False)
         return [self._view(account, brief=brief) for account in accounts]
 
-    def _view(self, account: Account, *, brief: bool) -> dict[str, Any]:
+    def _view(self, account: Account, *, brief: bool) -> Record:
         claims = profile(account)
         more = {"totp": False, "disableableCredentialTypes": [], "requiredActions": [], "notBefore": 0}
         return {
@@ -98,7 +98,7 @@ class AdminUsers:
         }
 
 
-def _matches(call: Call, user: dict[str, Any]) -> bool:
+def _matches(call: Call, user: Record) -> bool:
     """``search`` takes precedence over the filters by field, all of which must match."""
     values = {field: user[field].lower() for field in _FIELDS}
     if call.has("search"):

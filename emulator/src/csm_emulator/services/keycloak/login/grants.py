@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.services.keycloak.login.devices import Devices
 from csm_emulator.services.keycloak.realm.realm import Realm
@@ -42,7 +42,7 @@ class Grants:
         except OAuthError as refused:
             return error_reply(refused, NO_STORE)
 
-    def _tokens(self, call: Call) -> dict[str, Any]:
+    def _tokens(self, call: Call) -> Record:
         form = form_of(call)
         if "grant_type" not in form:
             raise OAuthError(400, "invalid_request", "Missing form parameter: grant_type")
@@ -88,7 +88,7 @@ class Grants:
         checked_scope(form.get("scope", ""))
         return Grant(account, session.client, session.scope, request.issuer, "rt", session)
 
-    def refresh_claims(self, token: str, issuer: str, client: Client) -> dict[str, Any]:
+    def refresh_claims(self, token: str, issuer: str, client: Client) -> Record:
         """The claims of a refresh token that was issued to this client. Raises ``OAuthError``."""
         claims = self._realm.keys.unseal(token)
         if claims is None:

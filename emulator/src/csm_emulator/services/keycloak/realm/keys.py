@@ -7,7 +7,6 @@ import hashlib
 import json
 import secrets
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -21,7 +20,7 @@ from csm_emulator.records import Record
 from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.state.tables import RecordTable
 
-Claims = dict[str, Any]
+Claims = Record
 BITS = 2048
 YEARS = 10
 _ALGORITHM = {"sig": "RS256", "enc": "RSA-OAEP"}
@@ -127,7 +126,7 @@ class Keys:
         return self._imported[kid]
 
 
-def _jwk(kid: str, row: dict[str, Any]) -> dict[str, Any]:
+def _jwk(kid: str, row: Record) -> Record:
     numbers = _private(row["pem"]).public_key().public_numbers()
     certificate = base64.b64decode(row["certificate"])
     return {

@@ -5,10 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.keycloak import wall_clock
 from csm_emulator.services.keycloak.realm.keys import Keys
 from csm_emulator.services.keycloak.realm.users import Account, Client
@@ -105,7 +104,7 @@ class Realm:
         self._sessions[session.id] = [session.username, session.client, session.scope, session.started, by_form]
         return session
 
-    def session(self, identity: Any) -> Session | None:
+    def session(self, identity: Json) -> Session | None:
         """The session with this id, if it has not ended."""
         row = self._sessions.get(identity) if isinstance(identity, str) else None
         if row is None:
@@ -120,16 +119,16 @@ class Realm:
     def end(self, identity: str) -> None:
         self._sessions.pop(identity, None)
 
-    def revoke(self, token: dict[str, Any]) -> None:
+    def revoke(self, token: Record) -> None:
         moment = wall_clock.now()
         for identity in [identity for identity, ends in self._revoked.items() if ends < moment]:
             del self._revoked[identity]
         self._revoked[str(token.get("jti"))] = token.get("exp", moment)
 
-    def revoked(self, token: dict[str, Any]) -> bool:
+    def revoked(self, token: Record) -> bool:
         return str(token.get("jti")) in self._revoked
 
-    def is_live(self, token: dict[str, Any]) -> bool:
+    def is_live(self, token: Record) -> bool:
         in_session = "sid" not in token or self.session(token["sid"]) is not None
         return in_session and not self.revoked(token)
 

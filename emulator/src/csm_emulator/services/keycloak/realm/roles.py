@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Record
 from csm_emulator.services.keycloak.realm.users import TENANT_ADMIN, accounts, group_roles
 
 # The roles of every realm. The descriptions are names of texts in Keycloak's console.
@@ -24,7 +24,7 @@ class Role:
     """The id of the realm."""
     description: str = ""
 
-    def view(self, *, brief: bool) -> dict[str, Any]:
+    def view(self, *, brief: bool) -> Record:
         return {
             "id": self.id,
             "name": self.name,

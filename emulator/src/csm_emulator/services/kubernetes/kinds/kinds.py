@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.records import Json
 
@@ -71,7 +70,7 @@ class Kind:
         return self.singular or self.kind.lower()
 
 
-def _core(plural: str, kind: str, *short_names: str, **properties: Any) -> Kind:
+def _core(plural: str, kind: str, *short_names: str, **properties: Json) -> Kind:
     return Kind("", "v1", plural, kind, short_names, **properties)
 
 

@@ -7,10 +7,10 @@ a new run resumes the transition from its record.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.pcs.hsm_answers import (
     RETRY_DELAYS,
     HsmFailure,
@@ -66,10 +66,10 @@ class Worker:
                 resumed = self._store.change(transition, run=transition["run"] + 1)
                 self._next(resumed, RESUME_DELAY, "begin")
 
-    def _next(self, transition: Transition, seconds: float, phase: str, *args: Any) -> None:
-        self._context.scheduler.after(seconds, "pcs.run-phase", transition["id"], transition["run"], phase, *args)
+    def _next(self, transition: Transition, seconds: float, phase: str, *args: Json) -> None:
+        self._context.scheduler.after(seconds, "pcs.goes-on", transition["id"], transition["run"], phase, *args)
 
-    def _run_phase(self, identity: str, run: int, phase: str, *args: Any) -> None:
+    def _continue(self, identity: str, run: int, phase: str, *args: Json) -> None:
         transition = self._store.find(identity)
         stale = transition is None or transition["run"] != run or transition["status"] in ENDED
         if stale or transition is None or self._context.faults.present("service-restart", "pcs"):

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
 from functools import lru_cache
-from typing import Any
 from xml.etree import ElementTree
 
+from csm_emulator.records import Json
 from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.xml import XmlError, child_text, document, element, leaf, parse
 
@@ -95,7 +95,7 @@ def check_policy(text: bytes) -> str:
     return decoded
 
 
-def _is_statement(statement: Any) -> bool:
+def _is_statement(statement: Json) -> bool:
     if not isinstance(statement, dict):
         return False
     texts = [
@@ -117,7 +117,7 @@ def verdict(policy: str, action: str, resource: str, *, anonymous: bool) -> str:
     return decision
 
 
-def _applies(statement: Any, action: str, resource: str, *, anonymous: bool) -> bool:
+def _applies(statement: Json, action: str, resource: str, *, anonymous: bool) -> bool:
     principal = statement["Principal"]
     users = _as_list(principal.get("AWS", ())) if isinstance(principal, dict) else [principal]
     for_all = "*" in users
@@ -126,7 +126,7 @@ def _applies(statement: Any, action: str, resource: str, *, anonymous: bool) -> 
     return _matches(statement, "Action", action) and _matches(statement, "Resource", resource)
 
 
-def _matches(statement: Any, name: str, value: str) -> bool:
+def _matches(statement: Json, name: str, value: str) -> bool:
     if name in statement:
         return any(_pattern(pattern).fullmatch(value) is not None for pattern in _as_list(statement[name]))
     return not any(_pattern(pattern).fullmatch(value) is not None for pattern in _as_list(statement.get(f"Not{name}")))
@@ -137,7 +137,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern.replace("[", "[[]")))
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: Json) -> list[Json]:
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from hashlib import md5
-from typing import Any
+from typing import Unpack
 from urllib.parse import unquote
 
 from csm_emulator.machine.faults.faults import Faults
-from csm_emulator.records import Record
 from csm_emulator.services.s3.auth import permissions
 from csm_emulator.services.s3.auth.authentication import SigningContext
 from csm_emulator.services.s3.blobs import BlobStore
@@ -18,6 +17,7 @@ from csm_emulator.services.s3.objects.checksums import checksum_headers
 from csm_emulator.services.s3.objects.metadata import metadata_of, tags_document, tags_of_body
 from csm_emulator.services.s3.objects.payload import read_payload
 from csm_emulator.services.s3.objects.read import ObjectReader
+from csm_emulator.services.s3.records import Content, MetadataChanges, ObjectRecord
 from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.xml import MEDIA, XmlError, child_text, document, element, leaf, parse, timestamp
 from csm_emulator.state.clock import Clock
@@ -65,20 +65,19 @@ class Objects:
         replaced = request.header("x-amz-metadata-directive", "COPY") == "REPLACE"
         if (bucket, key) == (request.bucket, request.key) and not replaced:
             raise S3Error("InvalidRequest", _TO_ITSELF)
-        fields: Record = metadata_of(request)
+        fields = metadata_of(request)
         if not replaced:
-            fields |= {name: source[name] for name in ("media", "headers", "meta")}
+            fields |= {"media": source["media"], "headers": source["headers"], "meta": source["meta"]}
         if request.header("x-amz-tagging-directive", "COPY") != "REPLACE":
             fields["tags"] = source["tags"]
         same = (bucket, key) == (request.bucket, request.key)
         parts = source["parts"] if same else self._store.copy_parts(source["parts"])
-        record = self._store_record(
-            request, {**fields, **{name: source[name] for name in ("size", "etag", "sums")}, "parts": parts}
-        )
+        size, etag, sums = source["size"], source["etag"], source["sums"]
+        record = self._store_record(request, {**fields, "size": size, "etag": etag, "sums": sums, "parts": parts})
         elements = [leaf("LastModified", timestamp(record["modified"])), leaf("ETag", f'"{record["etag"]}"')]
         return Reply(200, document("CopyObjectResult", *elements), MEDIA)
 
-    def source(self, request: S3Request, bucket: str, key: str) -> Record:
+    def source(self, request: S3Request, bucket: str, key: str) -> ObjectRecord:
         """The record of a copy's source. Only the owner of everything comes this far; others were refused before."""
         if self._catalogue.bucket(bucket) is None:
             raise S3Error("NoSuchBucket")
@@ -126,18 +125,18 @@ class Objects:
         self._change(request, acl=grants_of(request, signing))
         return Reply(200)
 
-    def existing(self, request: S3Request) -> Record:
+    def existing(self, request: S3Request) -> ObjectRecord:
         check_version(request)
         record = self._catalogue.get(request.bucket, request.key)
         if record is None:
             raise S3Error("NoSuchKey")
         return record
 
-    def _change(self, request: S3Request, **fields: Any) -> None:
+    def _change(self, request: S3Request, **fields: Unpack[MetadataChanges]) -> None:
         self._catalogue.put(request.bucket, request.key, {**self.existing(request), **fields})
 
-    def _store_record(self, request: S3Request, record: Record) -> Record:
-        stamped = {**record, "modified": self._clock.now()}
+    def _store_record(self, request: S3Request, record: Content) -> ObjectRecord:
+        stamped: ObjectRecord = {**record, "modified": self._clock.now()}
         self._catalogue.put(request.bucket, request.key, stamped)
         return stamped
 

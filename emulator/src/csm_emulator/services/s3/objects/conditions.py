@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from email.utils import formatdate, parsedate_to_datetime
 
-from csm_emulator.records import Record
 from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.records import ObjectRecord
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 COPY = "x-amz-copy-source-"
 
 
-def check_reading(headers: Mapping[str, str], record: Record, prefix: str = "") -> None:
+def check_reading(headers: Mapping[str, str], record: ObjectRecord, prefix: str = "") -> None:
     """RFC 9110 §13.2.2: an etag takes precedence over a date. With a prefix (source of a copy) there is no 304."""
     etag, modified = record["etag"], int(record["modified"])
     if_match, if_none_match = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-none-match")
@@ -28,7 +28,7 @@ def check_reading(headers: Mapping[str, str], record: Record, prefix: str = "") 
         raise S3Error("PreconditionFailed") if prefix else S3Error("NotModified", headers=state_headers(record))
 
 
-def check_writing(headers: Mapping[str, str], record: Record | None) -> None:
+def check_writing(headers: Mapping[str, str], record: ObjectRecord | None) -> None:
     if_match, if_none_match = headers.get("if-match"), headers.get("if-none-match")
     if if_match is not None:
         if record is None:
@@ -39,7 +39,7 @@ def check_writing(headers: Mapping[str, str], record: Record | None) -> None:
         raise S3Error("PreconditionFailed")
 
 
-def state_headers(record: Record) -> list[tuple[str, str]]:
+def state_headers(record: ObjectRecord) -> list[tuple[str, str]]:
     return [("ETag", f'"{record["etag"]}"'), ("Last-Modified", formatdate(record["modified"], usegmt=True))]
 
 

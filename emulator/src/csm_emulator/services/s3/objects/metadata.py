@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import parse_qsl
 
 from csm_emulator.services.s3.auth.permissions import PRIVATE, canned_acl
 from csm_emulator.services.s3.errors import S3Error
+from csm_emulator.services.s3.records import Metadata
 from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.xml import XmlError, child_text, document, element, leaf, parse
 
@@ -19,7 +19,7 @@ _UNSUPPORTED = ("x-amz-server-side-encryption", "x-amz-grant-", "x-amz-object-lo
 MOST_TAGS, LONGEST_TAG, LONGEST_VALUE = 10, 128, 256
 
 
-def metadata_of(request: S3Request) -> dict[str, Any]:
+def metadata_of(request: S3Request) -> Metadata:
     """The fields of a record that come from headers; raises ``S3Error``."""
     headers = request.call.headers
     refuse_unsupported(headers)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from csm_emulator.records import Record
 from csm_emulator.services.s3.blobs import BlobStore
 from csm_emulator.services.s3.errors import S3Error
 from csm_emulator.services.s3.objects import conditions
 from csm_emulator.services.s3.objects.checksums import checksum_headers
+from csm_emulator.services.s3.records import ObjectRecord, StoredPart
 from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.transport.call import Reply
 
@@ -29,7 +28,7 @@ class ObjectReader:
     def __init__(self, store: BlobStore) -> None:
         self._store = store
 
-    def reply(self, request: S3Request, record: Record, *, authenticated: bool) -> Reply:
+    def reply(self, request: S3Request, record: ObjectRecord, *, authenticated: bool) -> Reply:
         conditions.check_reading(request.call.headers, record)
         media, headers = _response_headers(request, record, authenticated=authenticated)
         size, parts = record["size"], record["parts"]
@@ -48,7 +47,9 @@ class ObjectReader:
         return Reply(status, b"", media, headers, stream=lambda: self._store.stream(parts, start, end))
 
 
-def _response_headers(request: S3Request, record: Record, *, authenticated: bool) -> tuple[str, list[tuple[str, str]]]:
+def _response_headers(
+    request: S3Request, record: ObjectRecord, *, authenticated: bool
+) -> tuple[str, list[tuple[str, str]]]:
     """(media type, headers); an authenticated caller may override some headers."""
     overrides = {
         name.removeprefix("response-"): request.call.first(name) for name in _OVERRIDES if request.call.has(name)
@@ -66,7 +67,7 @@ def _response_headers(request: S3Request, record: Record, *, authenticated: bool
     return media, headers
 
 
-def _requested_range(request: S3Request, record: Record) -> tuple[int, int] | None:
+def _requested_range(request: S3Request, record: ObjectRecord) -> tuple[int, int] | None:
     if request.call.has("partNumber"):
         return _part_range(request.call.first("partNumber"), record["parts"])
     range_header, only_if = request.header("range"), request.header("if-range")
@@ -75,7 +76,7 @@ def _requested_range(request: S3Request, record: Record) -> tuple[int, int] | No
     return conditions.parse_range(range_header, record["size"])
 
 
-def _part_range(text: str, parts: Sequence[Sequence[Any]]) -> tuple[int, int]:
+def _part_range(text: str, parts: Sequence[StoredPart]) -> tuple[int, int]:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
     if not 1 <= number <= len(parts):
         raise S3Error("InvalidPart")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import md5
 from itertools import pairwise
-from typing import Any
 from xml.etree import ElementTree
 
 from csm_emulator.context import Context
@@ -19,6 +18,7 @@ from csm_emulator.services.s3.objects import checksums, conditions
 from csm_emulator.services.s3.objects.api import Objects, source_of
 from csm_emulator.services.s3.objects.metadata import metadata_of
 from csm_emulator.services.s3.objects.payload import Payload, read_body, read_payload
+from csm_emulator.services.s3.records import ObjectRecord, PartRecord, UploadRecord
 from csm_emulator.services.s3.requests import S3Request
 from csm_emulator.services.s3.uploads.table import UploadTable
 from csm_emulator.services.s3.xml import MEDIA, XmlError, child_text, document, element, leaf, parse, timestamp
@@ -43,7 +43,7 @@ class Uploads:
         if algorithm and algorithm not in checksums.ALGORITHMS:
             raise S3Error("InvalidRequest", "Checksum algorithm provided is unsupported.")
         upload = f"2~{self._random.hex(31, 's3.upload', self._store.next_number('upload'))}"
-        record = {
+        record: UploadRecord = {
             **metadata_of(request),
             "bucket": request.bucket,
             "key": request.key,
@@ -75,9 +75,9 @@ class Uploads:
         elements = [leaf("LastModified", timestamp(part["modified"])), leaf("ETag", f'"{part["etag"]}"')]
         return Reply(200, document("CopyPartResult", *elements), MEDIA)
 
-    def _store_part(self, upload: str, number: int, payload: Payload) -> Any:
+    def _store_part(self, upload: str, number: int, payload: Payload) -> PartRecord:
         previous = self._table.part(upload, number)
-        part = {
+        part: PartRecord = {
             "blob": self._store.add(payload.data),
             "size": len(payload.data),
             "etag": md5(payload.data, usedforsecurity=False).hexdigest(),
@@ -95,8 +95,12 @@ class Uploads:
         parts = self._requested_parts(upload, read_body(request, signing)[0])
         conditions.check_writing(request.call.headers, self._catalogue.get(request.bucket, request.key))
         digest = md5(b"".join(bytes.fromhex(part["etag"]) for part in parts), usedforsecurity=False)
-        completed = {name: record[name] for name in ("media", "headers", "meta", "tags", "acl")}
-        completed |= {
+        completed: ObjectRecord = {
+            "media": record["media"],
+            "headers": record["headers"],
+            "meta": record["meta"],
+            "tags": record["tags"],
+            "acl": record["acl"],
             "size": sum(part["size"] for part in parts),
             "etag": f"{digest.hexdigest()}-{len(parts)}",
             "modified": self._clock.now(),
@@ -161,17 +165,17 @@ class Uploads:
             )
         return Reply(200, document("ListMultipartUploadsResult", *elements), MEDIA)
 
-    def _uploads_in(self, bucket: str) -> Iterator[tuple[str, Any]]:
+    def _uploads_in(self, bucket: str) -> Iterator[tuple[str, UploadRecord]]:
         return ((upload, record) for upload, record in self._table.uploads() if record["bucket"] == bucket)
 
-    def _upload_of(self, request: S3Request) -> tuple[str, Any]:
+    def _upload_of(self, request: S3Request) -> tuple[str, UploadRecord]:
         upload = request.call.first("uploadId")
         record = self._table.upload(upload)
         if record is None or (record["bucket"], record["key"]) != (request.bucket, request.key):
             raise S3Error("NoSuchUpload")
         return upload, record
 
-    def _requested_parts(self, upload: str, body: bytes) -> list[Any]:
+    def _requested_parts(self, upload: str, body: bytes) -> list[PartRecord]:
         """The parts that the client lists, in order; raises ``S3Error`` when one differs from what was uploaded."""
         try:
             nodes = parse(body, "CompleteMultipartUpload").findall("Part")
@@ -187,7 +191,7 @@ class Uploads:
             raise S3Error("EntityTooSmall")
         return parts
 
-    def _part(self, upload: str, number: int, node: ElementTree.Element) -> Any:
+    def _part(self, upload: str, number: int, node: ElementTree.Element) -> PartRecord:
         part = self._table.part(upload, number)
         if part is None or child_text(node, "ETag").strip('"') != part["etag"]:
             raise S3Error("InvalidPart")
@@ -197,7 +201,7 @@ class Uploads:
         return part
 
 
-def _object_checksums(request: S3Request, record: Any, parts: list[Any]) -> dict[str, str]:
+def _object_checksums(request: S3Request, record: UploadRecord, parts: list[PartRecord]) -> dict[str, str]:
     """The object's checksum, when each part has one; it must match the client's, if the client sent it."""
     name = record["algorithm"]
     if not name or any(name not in part["sums"] for part in parts):
@@ -216,7 +220,7 @@ def _is_after(candidate: tuple[str, str, float], marker: tuple[str, str]) -> boo
     return candidate[:2] > marker if upload else candidate[0] > key or not key
 
 
-def _part_element(number: int, part: Any) -> str:
+def _part_element(number: int, part: PartRecord) -> str:
     elements = [leaf("PartNumber", number), leaf("LastModified", timestamp(part["modified"]))]
     elements += [leaf("ETag", f'"{part["etag"]}"'), leaf("Size", part["size"])]
     elements += [leaf(f"Checksum{name.upper()}", value) for name, value in part["sums"].items()]

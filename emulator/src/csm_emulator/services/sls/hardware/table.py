@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import cast
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import hms_type
@@ -28,9 +27,7 @@ class HardwareTable:
 
     def __init__(self, context: Context, versions: Versions) -> None:
         self._versions = versions
-        self._table = context.tables.open(
-            "sls.hardware", cast("Mapping[str, Json]", context.machine.topology.sls.get("Hardware") or {})
-        )
+        self._table = context.tables.open("sls.hardware", context.machine.topology.sls.get("Hardware") or {})
         self._children: dict[str, set[str]] | None = None
         self._by_property = {name: Lookup(self._table, partial(self._texts, name)) for name in _INDEXED}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from joserfc import jwt
 from joserfc.errors import ExpiredTokenError, JoseError
 from joserfc.jwk import RSAKey
 
 from csm_emulator.context import Context
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.vault.auth.policies import ROOT
 from csm_emulator.services.vault.auth.tokens import Tokens, TokenSpecification
 from csm_emulator.services.vault.request_ids import RequestIds
@@ -110,7 +110,7 @@ class Logins:
         claims = self._verified(token)
         return str(claims.get("preferred_username") or claims.get("sub") or "")
 
-    def _verified(self, token: str) -> dict[str, Any]:
+    def _verified(self, token: str) -> Record:
         """The claims. Raises ``Refusal`` with the error texts of Vault's JWT library."""
         try:
             claims = jwt.decode(token, self._key_of(token), algorithms=["RS256"]).claims
@@ -118,7 +118,7 @@ class Logins:
             raise _invalid(_SIGNATURE) from error
         try:
             # In real time, as the tokens themselves.
-            times: dict[str, Any] = {name: claims[name] for name in ("exp", "nbf") if name in claims}
+            times: Record = {name: claims[name] for name in ("exp", "nbf") if name in claims}
             jwt.JWTClaimsRegistry(leeway=CLOCK_SKEW).validate(times)
         except ExpiredTokenError as error:
             raise _invalid("invalid expiration time (exp) claim: token is expired") from error
@@ -140,7 +140,7 @@ class Logins:
         keys = {key["kid"]: key for key in reply.json()["keys"] if key["use"] == "sig"}
         return RSAKey.import_key(keys[kid])
 
-    def _expired_by_fault(self, claims: dict[str, Any]) -> bool:
+    def _expired_by_fault(self, claims: Record) -> bool:
         fault = self._faults.present("token-expiry", "keycloak")
         issued_at, valid_from = claims.get("iat"), fault.facts.get("before") if fault else None
         return fault is not None and not (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
+from typing import TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json, Record
@@ -31,12 +32,25 @@ class TokenSpecification:
     orphan: bool = True
 
 
+class TokenRecord(TypedDict):
+    accessor: str
+    policies: list[str]
+    created: float
+    ends: float
+    ttl: int
+    path: str
+    display_name: str
+    role: str
+    renewable: bool
+    orphan: bool
+
+
 class Tokens:
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
         self._random = context.random
         self._scheduler = context.scheduler
-        self._table: RecordTable[Record] = context.tables.open("vault.tokens")
+        self._table: RecordTable[TokenRecord] = context.tables.open("vault.tokens")
         """By a hash of the token, so that the state file contains no token."""
         self._count = context.tables.open("vault.tokens.count", {"count": 0})
         context.scheduler.register("vault.token", self._expire)
@@ -137,7 +151,7 @@ class Tokens:
     def _is_root(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "replace"), vault_root(self._random).encode())
 
-    def _auth(self, token: str, record: Json, ttl: int) -> Json:
+    def _auth(self, token: str, record: TokenRecord, ttl: int) -> Json:
         return {
             "client_token": token,
             "accessor": record["accessor"],

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from csm_emulator.dialects.merge_patch import merged
-from csm_emulator.records import Json
+from csm_emulator.records import Json, Record
 from csm_emulator.services.vault.kv.store import Secrets, metadata_view, version_view
 from csm_emulator.services.vault.request_ids import RequestIds
 from csm_emulator.services.vault.responses import NO_STORE, Refusal, envelope, no_content, read, seconds, whole_number
@@ -78,7 +77,7 @@ class KvApi:
             raise Refusal(404)
         return self._write_version(mount, path, merged(content, _data(body)), _cas(body))
 
-    def _write_version(self, mount: str, path: str, data: dict[str, Any], cas: int | None) -> Reply:
+    def _write_version(self, mount: str, path: str, data: Record, cas: int | None) -> Reply:
         version = self._secrets.write(mount, path, data, cas, self._clock.now())
         return envelope(self._requests.next(), version)
 
@@ -137,7 +136,7 @@ def _wrong_path(mount: str) -> str:
     )
 
 
-def _data(body: dict[str, Any]) -> dict[str, Any]:
+def _data(body: Record) -> Record:
     data = body.get("data")
     if data is None:
         raise Refusal(400, "no data provided")
@@ -147,7 +146,7 @@ def _data(body: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _cas(body: dict[str, Any]) -> int | None:
+def _cas(body: Record) -> int | None:
     options = body.get("options")
     if options is None:
         return None
@@ -164,7 +163,7 @@ def _versions(call: Call) -> list[int]:
     return [whole_number({"versions": number}, "versions") for number in numbers]
 
 
-def _settings(body: dict[str, Any]) -> dict[str, Json]:
+def _settings(body: Record) -> dict[str, Json]:
     settings: dict[str, Json] = {}
     if body.get("max_versions") is not None:
         settings["max_versions"] = max(whole_number(body, "max_versions"), 0)

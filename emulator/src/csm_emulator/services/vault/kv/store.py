@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from csm_emulator.records import Json, Record
 from csm_emulator.services.vault.responses import Refusal, seconds
@@ -12,7 +11,7 @@ from csm_emulator.state.tables import RecordTable
 
 DEFAULT_MAX_VERSIONS = 10
 """Versions that are kept of a secret without a setting."""
-Source = Callable[[], dict[str, Any]]
+Source = Callable[[], Record]
 
 
 class Secrets:
@@ -44,7 +43,7 @@ class Secrets:
             return None
         return self._sources[version["from"]]() if "from" in version else version["data"]
 
-    def write(self, mount: str, path: str, data: dict[str, Any], cas: int | None, now: float) -> Json:
+    def write(self, mount: str, path: str, data: Record, cas: int | None, now: float) -> Json:
         """Writes a new version and returns its metadata."""
         record = self._table.get(f"{mount}/{path}") or _empty(now)
         self._check_cas(mount, record, cas)

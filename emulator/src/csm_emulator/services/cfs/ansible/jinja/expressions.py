@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce, singledispatch
-from typing import Any
 
 from jinja2 import TemplateError, nodes
 from jinja2.ext import Extension
@@ -37,8 +36,8 @@ from csm_emulator.services.cfs.ansible.jinja.operators import (
     strict,
     take_slice,
 )
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import is_too_large_number
+from csm_emulator.services.cfs.ansible.values import UNKNOWN, Value
 
 MAX_TOKENS = 150
 """Tokens of one expression; parser and evaluation recurse over them on Python's stack."""
@@ -47,7 +46,7 @@ _MAX_DEPTH = 25
 _MAX_LENGTH = 10_000
 """Characters of one expression; the cache keeps the text."""
 _WORD = re.compile(r"\w+|[^\w\s]")
-_OPERATORS: Mapping[type[nodes.Expr], Callable[[Any, Any], Any]] = {
+_OPERATORS: Mapping[type[nodes.Expr], Callable[[Value, Value], Value]] = {
     nodes.Add: add,
     nodes.Sub: operator.sub,
     nodes.Mul: only_numbers(operator.mul),
@@ -56,7 +55,7 @@ _OPERATORS: Mapping[type[nodes.Expr], Callable[[Any, Any], Any]] = {
     nodes.Mod: only_numbers(operator.mod),
     nodes.Pow: only_numbers(power),
 }
-_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: Mapping[str, Callable[[Value, Value], Value]] = {
     "eq": operator.eq,
     "ne": operator.ne,
     "lt": operator.lt,
@@ -93,7 +92,7 @@ class _Parsed:
     """Estimated number of tokens. Parsing one token costs one unit of work."""
 
 
-def evaluate(text: str, variables: Variables) -> Any:
+def evaluate(text: str, variables: Variables) -> Value:
     """The value of an expression; ``UNKNOWN`` when the text is not an expression or exceeds a bound."""
     if not variables.may_evaluate():
         return UNKNOWN
@@ -151,7 +150,7 @@ def _(node: nodes.List | nodes.Tuple) -> Expression:
 def _(node: nodes.Dict) -> Expression:
     pairs = [(_compile(pair.key), _compile(pair.value)) for pair in node.items]
 
-    def mapping(variables: Variables) -> Any:
+    def mapping(variables: Variables) -> Value:
         entries = [(key(variables), value(variables)) for key, value in pairs]
         is_plain = all(isinstance(key, str | int | float | bool | None) for key, _ in entries)
         return dict(entries) if is_plain else UNKNOWN
@@ -238,7 +237,7 @@ def _(node: nodes.Filter) -> Expression:
     arguments = [_compile(argument) for argument in node.args]
     named = {str(pair.key): _compile(pair.value) for pair in node.kwargs}
 
-    def filtered(variables: Variables) -> Any:
+    def filtered(variables: Variables) -> Value:
         operands = [value(variables), *(argument(variables) for argument in arguments)]
         options = {key: option(variables) for key, option in named.items()}
         if effort := filter_cost(name, [*operands, *options.values()]):

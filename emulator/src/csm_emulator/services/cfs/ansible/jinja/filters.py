@@ -5,12 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
-from typing import Any
 
 from jinja2 import filters, tests
 
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown, known
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import has_too_many_values, is_too_large_number
+from csm_emulator.services.cfs.ansible.values import UNKNOWN, Unknown, Value, known
 
 MAX_LENGTH = 1 << 16
 """Characters of a text or items of a list. A longer value is ``UNKNOWN``, so a variable that doubles itself ends."""
@@ -28,20 +27,20 @@ _ITEMS_PER_UNIT_OF_SLOW: Mapping[str, int] = {
 _TRUE = ("yes", "on", "1", "true", "y", "t")
 
 
-def as_bool(value: Any) -> bool:
+def as_bool(value: Value) -> bool:
     """The truth of a value as Ansible's filter ``bool`` computes it."""
     if isinstance(value, str):
         return value.strip().lower() in _TRUE
     return bool(value)
 
 
-def _default(value: Any, default_value: Any = "", boolean: Any = False) -> Any:
+def _default(value: Value, default_value: Value = "", boolean: Value = False) -> Value:
     if isinstance(value, Unknown):
         return value if value.defined else default_value
     return default_value if boolean and not value else value
 
 
-def _join(value: Any, separator: str = "") -> Any:
+def _join(value: Value, separator: str = "") -> Value:
     parts: list[str] = []
     budget = MAX_LENGTH
     for item in value:
@@ -52,21 +51,21 @@ def _join(value: Any, separator: str = "") -> Any:
     return str(separator).join(parts)
 
 
-def _replace(value: Any, old: str, new: str) -> Any:
+def _replace(value: Value, old: str, new: str) -> Value:
     text, count = str(value), str(value).count(str(old))
     if len(text) + count * (len(str(new)) - len(str(old))) > MAX_LENGTH:
         return UNKNOWN
     return text.replace(str(old), str(new))
 
 
-def _unique(value: Any) -> list[Any]:
-    items_by_key: dict[Hashable, Any] = {}
+def _unique(value: Value) -> list[Value]:
+    items_by_key: dict[Hashable, Value] = {}
     for item in value:
         items_by_key.setdefault(hashable_key(item), item)
     return list(items_by_key.values())
 
 
-def hashable_key(value: Any) -> Hashable:
+def hashable_key(value: Value) -> Hashable:
     """A hashable key that is equal for equal values."""
     if isinstance(value, list):
         return ("list", *map(hashable_key, value))
@@ -75,17 +74,17 @@ def hashable_key(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else id(value)
 
 
-def _difference(value: Any, second: Any) -> list[Any]:
+def _difference(value: Value, second: Value) -> list[Value]:
     excluded = set(map(hashable_key, second))
     return [item for item in value if hashable_key(item) not in excluded]
 
 
-def _intersection(value: Any, second: Any) -> list[Any]:
+def _intersection(value: Value, second: Value) -> list[Value]:
     included = set(map(hashable_key, second))
     return [item for item in value if hashable_key(item) in included]
 
 
-def _select(value: Any, test: str, text: str = "") -> Any:
+def _select(value: Value, test: str, text: str = "") -> Value:
     """Items that match a pattern. Long items and patterns with many repeats are excluded: they could take for ever."""
     if test not in ("match", "search") or len(text) > _MAX_PATTERN:
         return UNKNOWN
@@ -95,15 +94,15 @@ def _select(value: Any, test: str, text: str = "") -> Any:
     return [item for item in value if len(str(item)) <= _MAX_MATCHED and match(str(item))]
 
 
-def _combine(value: Any, *mappings: Any) -> dict[Any, Any]:
+def _combine(value: Value, *mappings: Value) -> dict[Value, Value]:
     return {key: item for mapping in (value, *mappings) for key, item in mapping.items()}
 
 
-def _items(value: Any) -> list[dict[str, Any]]:
+def _items(value: Value) -> list[dict[str, Value]]:
     return [{"key": key, "value": item} for key, item in value.items()]
 
 
-FILTERS: Mapping[str, Callable[..., Any]] = {
+FILTERS: Mapping[str, Callable[..., Value]] = {
     "abs": abs,
     "float": filters.do_float,
     "int": filters.do_int,
@@ -136,7 +135,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def filter_cost(name: str, values: Sequence[Any]) -> int:
+def filter_cost(name: str, values: Sequence[Value]) -> int:
     """The cost of the filter, in units of work."""
     if name in _CHEAP:
         return 0
@@ -144,7 +143,7 @@ def filter_cost(name: str, values: Sequence[Any]) -> int:
     return sum(len(value) for value in values if isinstance(value, Sized)) // items_per_unit
 
 
-def apply_filter(name: str, value: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def apply_filter(name: str, value: Value, args: Sequence[Value], options: Mapping[str, Value]) -> Value:
     """The filtered value; ``UNKNOWN`` for an unsupported filter and for values that the filter refuses."""
     operands = (value, *args, *options.values())
     try:
@@ -160,15 +159,15 @@ def apply_filter(name: str, value: Any, args: Sequence[Any], options: Mapping[st
     return UNKNOWN if is_too_large_number(result) else result
 
 
-def _result_field(field: str) -> Callable[[Any], Any]:
+def _result_field(field: str) -> Callable[[Value], Value]:
     return lambda value: bool(value.get(field)) if isinstance(value, Mapping) else UNKNOWN
 
 
-def _succeeded(value: Any) -> Any:
+def _succeeded(value: Value) -> Value:
     return not value.get("failed") if isinstance(value, Mapping) else UNKNOWN
 
 
-TESTS: Mapping[str, Callable[[Any], Any]] = {
+TESTS: Mapping[str, Callable[[Value], Value]] = {
     "boolean": tests.test_boolean,
     "false": tests.test_false,
     "float": tests.test_float,
@@ -190,7 +189,7 @@ TESTS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def apply_test(name: str, value: Any) -> Any:
+def apply_test(name: str, value: Value) -> Value:
     if name in ("defined", "undefined"):
         is_defined = not isinstance(value, Unknown) or value.defined
         return is_defined if name == "defined" else not is_defined

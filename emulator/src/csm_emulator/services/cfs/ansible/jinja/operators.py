@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from csm_emulator.services.cfs.ansible.jinja.filters import MAX_LENGTH
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNDEFINED, UNKNOWN, Unknown, known
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import (
     MAX_NUMBER_BITS,
     MAX_VALUES,
@@ -14,12 +13,13 @@ from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import (
     has_too_many_values,
     is_too_large_number,
 )
+from csm_emulator.services.cfs.ansible.values import UNDEFINED, UNKNOWN, Unknown, Value, known
 
 
 class Variables(Protocol):
     """The value of a name, or ``UNDEFINED``."""
 
-    def __call__(self, name: str, /) -> Any: ...
+    def __call__(self, name: str, /) -> Value: ...
 
     @property
     def work(self) -> Callable[[int], None]:
@@ -32,10 +32,10 @@ class Variables(Protocol):
         """Counts the tokens of every evaluated expression; a new expression had to be parsed."""
 
 
-Expression = Callable[[Variables], Any]
+Expression = Callable[[Variables], Value]
 
 
-def constant(value: Any) -> Expression:
+def constant(value: Value) -> Expression:
     return lambda _: value
 
 
@@ -43,10 +43,10 @@ _COMPARED_PER_UNIT = 100
 """Values in lists and mappings that are compared with one unit of work."""
 
 
-def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
+def strict(combine: Callable[[Value, Value], Value], left: Expression, right: Expression) -> Expression:
     """An operation that gives ``UNKNOWN`` when an operand is unknown or the operation fails for these types."""
 
-    def combined(variables: Variables) -> Any:
+    def combined(variables: Variables) -> Value:
         first, second = left(variables), right(variables)
         if not known(first, second):
             return first if isinstance(first, Unknown) and not first.defined else UNKNOWN
@@ -59,10 +59,10 @@ def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expressi
     return combined
 
 
-def comparison(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
+def comparison(combine: Callable[[Value, Value], Value], left: Expression, right: Expression) -> Expression:
     """As ``strict``, for comparisons; comparing two collections costs work for each value."""
 
-    def compared(variables: Variables) -> Any:
+    def compared(variables: Variables) -> Value:
         first, second = left(variables), right(variables)
         if isinstance(first, list | dict) and isinstance(second, list | dict):
             weight = count_values(first) + count_values(second)
@@ -85,8 +85,8 @@ def all_of(parts: list[Expression]) -> Expression:
 def _decide_by(parts: list[Expression], *, control: bool) -> Expression:
     """The first part with this truth value decides; if there is none, the last part does."""
 
-    def decide(variables: Variables) -> Any:
-        value: Any = not control
+    def decide(variables: Variables) -> Value:
+        value: Value = not control
         for part in parts:
             part_value = part(variables)
             if not isinstance(part_value, Unknown) and bool(part_value) is control:
@@ -98,7 +98,7 @@ def _decide_by(parts: list[Expression], *, control: bool) -> Expression:
 
 
 def negate(value: Expression) -> Expression:
-    def turned(variables: Variables) -> Any:
+    def turned(variables: Variables) -> Value:
         operand = value(variables)
         return UNKNOWN if isinstance(operand, Unknown) else not operand
 
@@ -106,7 +106,7 @@ def negate(value: Expression) -> Expression:
 
 
 def conditional(condition: Expression, value: Expression, alternative: Expression) -> Expression:
-    def chosen(variables: Variables) -> Any:
+    def chosen(variables: Variables) -> Value:
         outcome = condition(variables)
         if isinstance(outcome, Unknown):
             return UNKNOWN
@@ -115,25 +115,25 @@ def conditional(condition: Expression, value: Expression, alternative: Expressio
     return chosen
 
 
-def contains(item: Any, container: Any) -> bool:
+def contains(item: Value, container: Value) -> bool:
     return str(item) in container if isinstance(container, str) else item in container
 
 
-def add(left: Any, right: Any) -> Any:
+def add(left: Value, right: Value) -> Value:
     """The sum; ``UNKNOWN`` for a list or text that grows beyond ``MAX_LENGTH``."""
     total = left + right
     return UNKNOWN if isinstance(total, list | str) and len(total) > MAX_LENGTH else total
 
 
-def concatenate(left: Any, right: Any) -> Any:
+def concatenate(left: Value, right: Value) -> Value:
     if has_too_many_values(left) or has_too_many_values(right):
         return UNKNOWN
     text = f"{left}{right}"
     return text if len(text) <= MAX_LENGTH else UNKNOWN
 
 
-def only_numbers(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def combined(left: Any, right: Any) -> Any:
+def only_numbers(combine: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
+    def combined(left: Value, right: Value) -> Value:
         if isinstance(left, int | float) and isinstance(right, int | float):
             result = combine(left, right)
             return result if isinstance(result, int | float) else UNKNOWN
@@ -142,14 +142,14 @@ def only_numbers(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     return combined
 
 
-def power(base: Any, exponent: Any) -> Any:
+def power(base: Value, exponent: Value) -> Value:
     """The size is checked before computing: ``10 ** 10 ** 8`` has more digits than memory can hold."""
     if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > MAX_NUMBER_BITS:
         return UNKNOWN
     return base**exponent
 
 
-def member(container: Any, key: Any) -> Any:
+def member(container: Value, key: Value) -> Value:
     if isinstance(container, Mapping):
         return container.get(key, UNDEFINED)
     if isinstance(container, list | str) and isinstance(key, int | str):
@@ -160,6 +160,6 @@ def member(container: Any, key: Any) -> Any:
     return UNKNOWN
 
 
-def take_slice(container: Any, ends: list[Any]) -> Any:
+def take_slice(container: Value, ends: list[Value]) -> Value:
     """``container[from:to:step]``."""
     return container[slice(*ends)] if isinstance(container, list | str) and known(*ends) else UNKNOWN

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
 from csm_emulator.services.cfs.ansible.jinja.filters import MAX_LENGTH, as_bool
 from csm_emulator.services.cfs.ansible.jinja.operators import Variables
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown, plain
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MAX_VALUES, count_values, has_too_many_values
+from csm_emulator.services.cfs.ansible.values import UNKNOWN, Unknown, Value, plain
 
 _WHOLE = re.compile(r"\A\s*\{\{-?((?:(?!\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
 
@@ -20,7 +19,7 @@ _MAX_TEMPLATES = 200
 """Templates in one text."""
 
 
-def render(value: Any, variables: Variables) -> Any:
+def render(value: Value, variables: Variables) -> Value:
     """The value with templates replaced; a text that is a single expression gives a value of that expression's type.
 
     A template with an unknown value inside a longer text stays as it is written.
@@ -36,7 +35,7 @@ def render(value: Any, variables: Variables) -> Any:
     return value
 
 
-def _render_inside(value: Any, variables: Variables) -> Any:
+def _render_inside(value: Value, variables: Variables) -> Value:
     if isinstance(value, list):
         return [_render_inside(item, variables) for item in value]
     if isinstance(value, dict):
@@ -44,7 +43,7 @@ def _render_inside(value: Any, variables: Variables) -> Any:
     return render(value, variables)
 
 
-def _render_text(text: str, variables: Variables) -> Any:
+def _render_text(text: str, variables: Variables) -> Value:
     single = _WHOLE.match(text)
     if single:
         return evaluate(single[1], variables)
@@ -52,7 +51,7 @@ def _render_text(text: str, variables: Variables) -> Any:
     return _fill(text, variables)
 
 
-def _fill(text: str, variables: Variables) -> Any:
+def _fill(text: str, variables: Variables) -> Value:
     parts: list[str] = []
     position, budget = 0, MAX_LENGTH
     for number, (start, end) in enumerate(_templates(text)):
@@ -73,17 +72,17 @@ def _templates(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: Value) -> str:
     return "" if value is None else str(plain(value))
 
 
-def render_to_text(value: Any, variables: Variables) -> str:
+def render_to_text(value: Value, variables: Variables) -> str:
     """The rendered value as text, for names and commands."""
     rendered = render(value, variables)
     return str(value) if isinstance(rendered, Unknown) else _to_text(rendered)
 
 
-def holds(condition: Any, variables: Variables, *, unknown: bool = True) -> bool:
+def holds(condition: Value, variables: Variables, *, unknown: bool = True) -> bool:
     """Whether a condition such as ``when`` is true; ``unknown`` is returned when its value is unknown."""
     if not isinstance(condition, str):
         return bool(condition)

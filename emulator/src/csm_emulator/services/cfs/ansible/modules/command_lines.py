@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
 
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN
+from csm_emulator.services.cfs.ansible.values import UNKNOWN, Value
 
 _SEPARATORS = re.compile(r"(&&|\|\||;|\n)")
 _EXIT = re.compile(r"exit\s+(\d+)\Z")
@@ -15,7 +14,7 @@ _QUOTES = re.compile(r"['\"\\]")
 _FALSE = frozenset({"false", "/bin/false", "/usr/bin/false"})
 
 
-def command_line(args: Any) -> str:
+def command_line(args: Value) -> str:
     """The command line in a task's arguments."""
     if isinstance(args, dict):
         argv = args.get("argv")
@@ -34,7 +33,7 @@ def words(line: str) -> list[str]:
         return line.split()
 
 
-def run_command(line: str) -> tuple[int, Any]:
+def run_command(line: str) -> tuple[int, Value]:
     """Exit status and output of a command without a shell."""
     argv = words(line)
     if argv and argv[0] in _FALSE:
@@ -44,14 +43,14 @@ def run_command(line: str) -> tuple[int, Any]:
     return 0, UNKNOWN
 
 
-def run_shell(text: str) -> tuple[int, Any]:
+def run_shell(text: str) -> tuple[int, Value]:
     """Exit status and output of a shell command line.
 
-    Understood are ``false``, ``true``, ``exit N`` and ``echo``, joined by ``&&``, ``||`` and ``;``. Any other command
+    Understood are ``false``, ``true``, ``exit N`` and ``echo``, joined by ``&&``, ``||`` and ``;``. Value other command
     succeeds with unknown output.
     """
     status, printed, separator = 0, "", ";"
-    output: Any = ""
+    output: Value = ""
     for part in _SEPARATORS.split(text):
         if _SEPARATORS.fullmatch(part):
             separator = part
@@ -67,7 +66,7 @@ def run_shell(text: str) -> tuple[int, Any]:
     return status, output
 
 
-def _run_simple(command: str) -> tuple[int, Any]:
+def _run_simple(command: str) -> tuple[int, Value]:
     if command in _FALSE:
         return 1, ""
     if command in ("true", ":", "/bin/true"):

@@ -6,16 +6,15 @@ import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.templates import holds, render, render_to_text
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown
 from csm_emulator.services.cfs.ansible.modules import modules
 from csm_emulator.services.cfs.ansible.modules.command_lines import command_line, run_command, run_shell, words
 from csm_emulator.services.cfs.ansible.playbooks.plays import Files, Task
+from csm_emulator.services.cfs.ansible.values import UNKNOWN, Unknown, Value
 from csm_emulator.services.cfs.ansible.variables import Scope
 
-Fields = dict[str, Any]
+Fields = dict[str, Value]
 """A result as a playbook sees it, with ``changed`` and, if it failed, ``failed``."""
 
 
@@ -30,7 +29,7 @@ class ModuleContext:
     seconds: float
     configured: bool
     """Whether the layer was applied to the host before, so that modules change nothing."""
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Value]
 
 
 def run_module(task: Task, scope: Scope, context: ModuleContext) -> Fields:
@@ -48,7 +47,7 @@ def _any_other(task: Task, context: ModuleContext) -> Fields:
     return {"changed": not context.configured}
 
 
-def _arguments(args: Any) -> dict[str, Any]:
+def _arguments(args: Value) -> dict[str, Value]:
     """Arguments as a mapping, also from ``key=value`` in one line."""
     if isinstance(args, dict):
         return args
@@ -68,7 +67,7 @@ def _command(task: Task, scope: Scope, context: ModuleContext) -> Fields:
     return fields
 
 
-def _command_fields(command: Any, status: int, printed: Any, context: ModuleContext) -> Fields:
+def _command_fields(command: Value, status: int, printed: Value, context: ModuleContext) -> Fields:
     started = context.now + context.seconds * 0.2
     fields: Fields = {
         "changed": True,
@@ -93,7 +92,7 @@ def _clock(seconds: float) -> str:
     return f"{int(seconds // 3600)}:{int(seconds // 60) % 60:02}:{seconds % 60:09.6f}"
 
 
-def _fail(args: dict[str, Any], scope: Scope, _: Task, __: ModuleContext) -> Fields:
+def _fail(args: dict[str, Value], scope: Scope, _: Task, __: ModuleContext) -> Fields:
     return {
         "changed": False,
         "failed": True,
@@ -101,7 +100,7 @@ def _fail(args: dict[str, Any], scope: Scope, _: Task, __: ModuleContext) -> Fie
     }
 
 
-def _assert(args: dict[str, Any], scope: Scope, _: Task, __: ModuleContext) -> Fields:
+def _assert(args: dict[str, Value], scope: Scope, _: Task, __: ModuleContext) -> Fields:
     that = args.get("that")
     for condition in that if isinstance(that, list) else [that]:
         if not holds(condition, scope):
@@ -111,7 +110,7 @@ def _assert(args: dict[str, Any], scope: Scope, _: Task, __: ModuleContext) -> F
     return {"changed": False, "msg": render_to_text(args.get("success_msg") or "All assertions passed", scope)}
 
 
-def _debug(args: dict[str, Any], scope: Scope, _: Task, __: ModuleContext) -> Fields:
+def _debug(args: dict[str, Value], scope: Scope, _: Task, __: ModuleContext) -> Fields:
     if "var" in args:
         name = str(args["var"])
         value = render("{{ " + name + " }}", scope)
@@ -122,15 +121,15 @@ def _debug(args: dict[str, Any], scope: Scope, _: Task, __: ModuleContext) -> Fi
     return {"changed": False, "msg": message if isinstance(text, Unknown) else text}
 
 
-def _set_fact(args: dict[str, Any], scope: Scope, _: Task, __: ModuleContext) -> Fields:
+def _set_fact(args: dict[str, Value], scope: Scope, _: Task, __: ModuleContext) -> Fields:
     return {"changed": False, "ansible_facts": {key: render(value, scope) for key, value in args.items()}}
 
 
-def _setup(_: dict[str, Any], __: Scope, ___: Task, context: ModuleContext) -> Fields:
+def _setup(_: dict[str, Value], __: Scope, ___: Task, context: ModuleContext) -> Fields:
     return {"changed": False, "ansible_facts": dict(context.facts)}
 
 
-_SPECIAL: Mapping[str, Callable[[dict[str, Any], Scope, Task, ModuleContext], Fields]] = {
+_SPECIAL: Mapping[str, Callable[[dict[str, Value], Scope, Task, ModuleContext], Fields]] = {
     "fail": _fail,
     "assert": _assert,
     "debug": _debug,

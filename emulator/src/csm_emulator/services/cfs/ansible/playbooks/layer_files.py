@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.services.cfs.ansible.playbooks.plays import InheritedKeywords
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import (
     MAX_FILE_VALUES,
@@ -12,6 +10,7 @@ from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import (
     estimate_values,
     load,
 )
+from csm_emulator.services.cfs.ansible.values import Value
 
 MAX_TASKS = 10_000
 """Tasks in one layer, including those of roles and imports."""
@@ -30,7 +29,7 @@ class ReadingPaused(Exception):
 class LayerReader:
     def __init__(self, *, pausing: bool = True) -> None:
         self._pausing = pausing
-        self._loaded: dict[str, Any] = {}
+        self._loaded: dict[str, Value] = {}
         self._values = 0
         self._since_pause = 0
         self._tasks = 0
@@ -39,7 +38,7 @@ class LayerReader:
         """Reset the count of tasks; parsed files stay cached."""
         self._tasks = 0
 
-    def load(self, text: str, path: str) -> Any:
+    def load(self, text: str, path: str) -> Value:
         """The parsed file; each path is parsed once. Raises ``AnsibleError`` and ``ReadingPaused``."""
         if path not in self._loaded:
             self._loaded[path] = self._load(text, path)
@@ -48,7 +47,7 @@ class LayerReader:
             raise document.with_traceback(None)
         return document
 
-    def _load(self, text: str, path: str) -> Any:
+    def _load(self, text: str, path: str) -> Value:
         values = estimate_values(text)
         if values <= MAX_FILE_VALUES:
             self._count_values(values, path)

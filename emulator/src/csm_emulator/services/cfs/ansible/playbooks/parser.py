@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.hosts import MAX_WILDCARD_TERMS, has_too_many_wildcards
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader
@@ -23,6 +22,7 @@ from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import OTHER_ERROR,
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import LocatedMapping as Placed
 from csm_emulator.services.cfs.ansible.tasks.keywords import role_name, role_params
 from csm_emulator.services.cfs.ansible.tasks.parser import TaskParser
+from csm_emulator.services.cfs.ansible.values import Value
 
 _MAX_IMPORT_DEPTH = 10
 
@@ -46,7 +46,7 @@ def read_playbook(files: Files, path: str, reading: LayerReader | None = None, d
     return tuple(play for entry in entries for play in _plays(reader, path, entry, top, depth))
 
 
-def _plays(reader: TaskParser, path: str, entry: Any, top: Place, depth: int) -> Sequence[Play]:
+def _plays(reader: TaskParser, path: str, entry: Value, top: Place, depth: int) -> Sequence[Play]:
     if not isinstance(entry, Placed):
         raise AnsibleError("playbook entries must be either a valid play or an include statement", top)
     imported = entry.get("import_playbook", entry.get("ansible.builtin.import_playbook"))
@@ -59,12 +59,12 @@ def _plays(reader: TaskParser, path: str, entry: Any, top: Place, depth: int) ->
     return [_imported(play, condition, variables if isinstance(variables, dict) else {}) for play in plays]
 
 
-def _imported(play: Play, condition: tuple[Any, ...], variables: dict[str, Any]) -> Play:
+def _imported(play: Play, condition: tuple[Value, ...], variables: dict[str, Value]) -> Play:
     stages = tuple(tuple(_with_condition(entry, condition) for entry in stage) for stage in play.stages)
     return replace(play, stages=stages, vars={**variables, **play.vars})
 
 
-def _with_condition(entry: Entry, condition: tuple[Any, ...]) -> Entry:
+def _with_condition(entry: Entry, condition: tuple[Value, ...]) -> Entry:
     if isinstance(entry, Task):
         return replace(entry, inherited=replace(entry.inherited, when=condition + entry.inherited.when))
     body, rescue, always = (
@@ -118,10 +118,10 @@ def _roles(
     return tuple(roles), tasks, handlers
 
 
-def _variables(reader: TaskParser, entry: Placed) -> dict[str, Any]:
+def _variables(reader: TaskParser, entry: Placed) -> dict[str, Value]:
     """``vars``, then ``vars_files``; a missing file is an error unless its name is a template."""
     play_vars = entry.get("vars")
-    variables: dict[str, Any] = dict(play_vars) if isinstance(play_vars, dict) else {}
+    variables: dict[str, Value] = dict(play_vars) if isinstance(play_vars, dict) else {}
     for name in as_tuple(entry.get("vars_files")):
         file_variables = reader.variables_file(posixpath.normpath(posixpath.join(reader.base, str(name))))
         if file_variables is None and "{{" not in str(name):

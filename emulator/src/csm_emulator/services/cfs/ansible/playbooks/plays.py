@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import Place
+from csm_emulator.services.cfs.ansible.values import Value
 
 NO_LOOP = object()
 
@@ -31,25 +32,25 @@ class Files(Protocol):
 @dataclass(frozen=True, slots=True)
 class Role:
     name: str
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    vars: Mapping[str, Any] = field(default_factory=dict)
-    params: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Value] = field(default_factory=dict)
+    vars: Mapping[str, Value] = field(default_factory=dict)
+    params: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class InheritedKeywords:
     """Keywords that a task inherits from its blocks, its role and its play."""
 
-    when: tuple[Any, ...] = ()
-    vars: Mapping[str, Any] = field(default_factory=dict)
+    when: tuple[Value, ...] = ()
+    vars: Mapping[str, Value] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
     role: Role | None = None
-    ignore_errors: Any = False
+    ignore_errors: Value = False
     run_once: bool = False
     delegate_to: str = ""
     any_errors_fatal: bool = False
 
-    def inside(self, entry: Mapping[str, Any]) -> InheritedKeywords:
+    def inside(self, entry: Mapping[str, Value]) -> InheritedKeywords:
         """The keywords that tasks inside this entry inherit."""
         variables = entry.get("vars")
         return replace(
@@ -69,14 +70,14 @@ class Task:
     name: str
     module: str
     """The module's name without ``ansible.builtin.``."""
-    args: Any
+    args: Value
     inherited: InheritedKeywords
     place: Place
     directory: str
     """The folder in which included files are searched."""
-    keywords: Mapping[str, Any] = field(default_factory=dict)
+    keywords: Mapping[str, Value] = field(default_factory=dict)
     """The task's other keywords, unrendered: register, until, notify, …"""
-    loop: Any = NO_LOOP
+    loop: Value = NO_LOOP
 
     @property
     def title(self) -> str:
@@ -99,9 +100,9 @@ Entry = Task | Block
 class Play:
     name: str
     hosts: str
-    keywords: Mapping[str, Any]
+    keywords: Mapping[str, Value]
     """The play's keywords, unrendered."""
-    vars: Mapping[str, Any]
+    vars: Mapping[str, Value]
     roles: tuple[Role, ...]
     stages: tuple[tuple[Entry, ...], ...]
     """Tasks by stage; handlers run after each stage."""
@@ -109,13 +110,13 @@ class Play:
     any_errors_fatal: bool = False
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Value) -> tuple[Value, ...]:
     if value is None:
         return ()
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def tags_of(entry: Mapping[str, Any]) -> Sequence[Any]:
+def tags_of(entry: Mapping[str, Value]) -> Sequence[Value]:
     """The tags of an entry, written as a list or separated by commas."""
     tags = entry.get("tags")
     return [tag.strip() for tag in tags.split(",")] if isinstance(tags, str) else as_tuple(tags)

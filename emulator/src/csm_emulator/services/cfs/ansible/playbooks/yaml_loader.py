@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import yaml
+
+from csm_emulator.services.cfs.ansible.values import Value
 
 PARSER_ERROR = 4
 _MAX_DEPTH = 100
@@ -44,7 +45,7 @@ class AnsibleError(Exception):
         return [*f"ERROR! {self.message}".split("\n"), *(_excerpt(self.place) if self.place else [])]
 
 
-class LocatedMapping(dict[Any, Any]):
+class LocatedMapping(dict[Value, Value]):
     """A mapping with its location in the file."""
 
     place: Place
@@ -88,13 +89,13 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> LocatedMapping:
     return loader.flat(node)
 
 
-def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> Any:
+def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> Value:
     """The number, or its text when it is too long to print."""
     number = loader.construct_yaml_int(node)
     return loader.construct_scalar(node) if is_too_large_number(number) else number
 
 
-def _as_text(loader: _Loader, node: yaml.Node) -> Any:
+def _as_text(loader: _Loader, node: yaml.Node) -> Value:
     """Encrypted and ``!unsafe`` values as text."""
     return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
 
@@ -105,7 +106,7 @@ _Loader.add_constructor("!vault", _as_text)
 _Loader.add_constructor("!unsafe", _as_text)
 
 
-def load(text: str, path: str) -> Any:
+def load(text: str, path: str) -> Value:
     """The parsed document; raises ``AnsibleError`` when it is not YAML, too deep, or too large when expanded."""
     if is_nested_too_deeply(text):
         raise AnsibleError(_unreadable("maximum recursion depth exceeded"))
@@ -143,24 +144,24 @@ def estimate_values(text: str) -> int:
     return 1 + sum(map(text.count, "\n,:[{"))
 
 
-def is_too_large_number(value: Any) -> bool:
+def is_too_large_number(value: Value) -> bool:
     """Whether the value is a number with more than ``MAX_NUMBER_BITS`` bits."""
     return isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS
 
 
-def has_too_many_values(value: Any) -> bool:
+def has_too_many_values(value: Value) -> bool:
     """Whether the value has more than ``MAX_VALUES`` values with aliases expanded."""
     return count_values(value) > MAX_VALUES
 
 
-def count_values(value: Any) -> int:
+def count_values(value: Value) -> int:
     """The number of values with aliases expanded."""
     if isinstance(value, dict | list):
         return _count_values(value, {})
     return 1 + len(value) // _CHARACTERS_PER_VALUE if isinstance(value, str) else 1
 
 
-def _count_values(value: Any, counts: dict[int, int]) -> int:
+def _count_values(value: Value, counts: dict[int, int]) -> int:
     if not isinstance(value, dict | list):
         return 1 + len(value) // _CHARACTERS_PER_VALUE if isinstance(value, str) else 1
     if id(value) not in counts:
@@ -170,7 +171,7 @@ def _count_values(value: Any, counts: dict[int, int]) -> int:
     return counts[id(value)]
 
 
-def _read(text: str, path: str) -> Any:
+def _read(text: str, path: str) -> Value:
     loader = _Loader(text)
     loader.path, loader.source = path, text
     try:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.templates import holds, render, render_to_text
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, plain
 from csm_emulator.services.cfs.ansible.modules import modules
 from csm_emulator.services.cfs.ansible.modules.command_lines import command_line
 from csm_emulator.services.cfs.ansible.modules.results import Fields, ModuleContext, run_module
 from csm_emulator.services.cfs.ansible.playbooks.plays import NO_LOOP, Play, Task, as_tuple
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import count_values
 from csm_emulator.services.cfs.ansible.run_state import RunState
+from csm_emulator.services.cfs.ansible.values import UNKNOWN, Value, plain
 from csm_emulator.services.cfs.ansible.variables import Scope
 
 MAX_ITEMS = 1000
@@ -95,7 +94,7 @@ class TaskExecution:
             self._state.meter.work(len(conditions) // _FEW_CONDITIONS)
         return all(holds(condition, scope) for condition in conditions)
 
-    def items(self, scope: Scope) -> list[Any]:
+    def items(self, scope: Scope) -> list[Value]:
         items = render(self._task.loop, scope)
         if isinstance(items, dict):
             items = [{"key": key, "value": entry} for key, entry in items.items()]
@@ -104,7 +103,7 @@ class TaskExecution:
         flat = [inner for item in items for inner in (item if isinstance(item, list) else [item])]
         return flat[:MAX_ITEMS]
 
-    def item_scope(self, scope: Scope, item: Any) -> Scope:
+    def item_scope(self, scope: Scope, item: Value) -> Scope:
         return scope.with_first({str(self._control.get("loop_var", "item")): item})
 
     def _single(self, host: str, scope: Scope) -> HostResult:

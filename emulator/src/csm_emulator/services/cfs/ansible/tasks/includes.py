@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Generator, Hashable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.display import dump
 from csm_emulator.services.cfs.ansible.jinja.filters import hashable_key
@@ -18,13 +17,14 @@ from csm_emulator.services.cfs.ansible.run_state import RunState
 from csm_emulator.services.cfs.ansible.tasks.execution import TaskExecution
 from csm_emulator.services.cfs.ansible.tasks.keywords import role_name, tasks_from
 from csm_emulator.services.cfs.ansible.tasks.runner import print_banner
+from csm_emulator.services.cfs.ansible.values import Value
 from csm_emulator.services.cfs.ansible.variables import Scope
 
 MAX_INCLUDES, MAX_DEPTH = 2000, 40
 """Limits that end an include that includes itself."""
 _NAMES_PER_RESULT = 16
 """Number of host names that cost as much memory as a result."""
-IncludeTarget = tuple[str, str, Any]
+IncludeTarget = tuple[str, str, Value]
 """Name of a file or role, the loop variable and the item."""
 
 Included = tuple[tuple[Entry, ...] | None, list[str]]
@@ -79,7 +79,7 @@ def _name(task: Task, scope: Scope) -> str:
 
 
 def _read(
-    state: RunState, task: Task, name: str, extra: dict[str, Any], hosts: Sequence[str]
+    state: RunState, task: Task, name: str, extra: dict[str, Value], hosts: Sequence[str]
 ) -> Generator[Included, None, tuple[Entry, ...] | None]:
     inherited = replace(task.inherited, when=(), vars={**task.inherited.vars, **extra})
     if state.task_number > MAX_INCLUDES or state.include_depth > MAX_DEPTH:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.filters import as_bool, hashable_key
 from csm_emulator.services.cfs.ansible.modules import modules
@@ -32,6 +31,7 @@ from csm_emulator.services.cfs.ansible.tasks.keywords import (
     unresolved,
     with_args,
 )
+from csm_emulator.services.cfs.ansible.values import Value
 
 _MAX_NESTING = 20
 """Levels of nested imports and of role dependencies; deeper nesting is taken for a cycle."""
@@ -59,7 +59,7 @@ class TaskParser:
     def absolute(self, path: str) -> str:
         return posixpath.join(self.files.root, path)
 
-    def tasks(self, task_list: Any, inherited: InheritedKeywords, directory: str) -> tuple[Entry, ...]:
+    def tasks(self, task_list: Value, inherited: InheritedKeywords, directory: str) -> tuple[Entry, ...]:
         entries: list[Entry] = []
         for entry in as_tuple(task_list):
             if not isinstance(entry, Placed):
@@ -84,7 +84,7 @@ class TaskParser:
         finally:
             self._depth -= 1
 
-    def role(self, name: str, params: Mapping[str, Any], place: Place) -> Role:
+    def role(self, name: str, params: Mapping[str, Value], place: Place) -> Role:
         """The role; raises ``AnsibleError`` when it is not found."""
         self.reading.count_task(InheritedKeywords(vars=params))
         home = self._role_home(name, place)
@@ -131,14 +131,14 @@ class TaskParser:
         path = self._yaml(f"{self._role_home(role.name, place)}/handlers/main")
         return self.task_file(path, replace(inherited, role=role)) if path else ()
 
-    def variables_file(self, path: str) -> dict[str, Any] | None:
+    def variables_file(self, path: str) -> dict[str, Value] | None:
         text = self.files.read(path)
         if text is None:
             return None
         document = self.reading.load(text, self.absolute(path))
         return document if isinstance(document, dict) else {}
 
-    def _variables(self, stem: str) -> dict[str, Any]:
+    def _variables(self, stem: str) -> dict[str, Value]:
         path = self._yaml(stem)
         return (self.variables_file(path) or {}) if path else {}
 
@@ -192,7 +192,7 @@ class TaskParser:
                 return path
         return posixpath.normpath(posixpath.join(directory, name)).lstrip("/")
 
-    def _action(self, entry: Placed, inherited: InheritedKeywords) -> tuple[str, Any]:
+    def _action(self, entry: Placed, inherited: InheritedKeywords) -> tuple[str, Value]:
         candidates = [key for key in entry if key not in TASK_KEYWORDS and not str(key).startswith("with_")]
         for key in ("action", "local_action"):
             if key in entry:
@@ -209,9 +209,9 @@ class TaskParser:
             raise AnsibleError(f"'{extra}' is not a valid attribute for a Task", entry.place)
         return modules.short(module_names[0]), with_args(entry[module_names[0]], entry.get("args"))
 
-    def _legacy_action(self, entry: Placed, key: str, inherited: InheritedKeywords) -> tuple[str, Any]:
+    def _legacy_action(self, entry: Placed, key: str, inherited: InheritedKeywords) -> tuple[str, Value]:
         action = entry[key]
-        args: Any
+        args: Value
         if isinstance(action, dict):
             name, args = (
                 str(action.get("module", "")),

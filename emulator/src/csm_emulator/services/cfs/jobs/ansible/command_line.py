@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions
 from csm_emulator.services.cfs.jobs.job_context import Run
 
@@ -68,8 +68,8 @@ def _tags(texts: list[str]) -> frozenset[str]:
     return frozenset(tag.strip() for text in texts for tag in text.split(",") if tag.strip())
 
 
-def _extra(texts: list[str]) -> dict[str, Any]:
-    variables: dict[str, Any] = {}
+def _extra(texts: list[str]) -> Record:
+    variables: Record = {}
     for text in texts:
         if text.lstrip().startswith("{"):
             try:

@@ -9,7 +9,7 @@ from csm_emulator.services.cfs.ansible.limits import WORK_PER_TURN
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
 from csm_emulator.services.cfs.ansible.run_state import PlaybookRun, RunResult
 from csm_emulator.services.cfs.jobs.ansible.layer_runs import LayerRuns, is_image
-from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
+from csm_emulator.services.cfs.jobs.job_context import JobContext, Run, course_of
 from csm_emulator.services.cfs.jobs.repositories import VcsUnavailable
 from csm_emulator.state.scheduler import ActionNotReady
 
@@ -82,7 +82,7 @@ class AnsibleContainer:
 
     def _lines(self, run: Run) -> None:
         """Continue the run up to now and print its lines; raises ``NotYet`` when other work should come first."""
-        state = run["course"]
+        state = course_of(run)
         due = self._job_context.context.clock.now() - state["began"] + _ROUNDING
         try:
             playbook_run = self._continue_run(run, due)
@@ -118,7 +118,7 @@ class AnsibleContainer:
 
     def _close_layer(self, run: Run, result: RunResult) -> None:
         self.forget(run)
-        index = run["course"]["place"]
+        index = course_of(run)["place"]
         self._record(run, result, index)
         if result.code:
             self._fail(self._job_context.put(run, course=None), result.code, index)
@@ -175,7 +175,7 @@ class AnsibleContainer:
                 self._mark_down(run, event.xname)
 
     def _mark_down(self, run: Run, host: str) -> None:
-        state = run["course"]
+        state = course_of(run)
         since = self._job_context.context.clock.now() - state["began"]
         self._job_context.put(run, course={**state, "fell": {**state["fell"], host: since}})
         if run["job"] in self._playbook_runs:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json, Record
 
 _ARCHITECTURES = {"X86": "x86_64", "ARM": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
-_SYSTEM: Mapping[str, Any] = {
+_SYSTEM: Mapping[str, Json] = {
     "ansible_distribution": "SLES",
     "ansible_distribution_major_version": "15",
     "ansible_distribution_release": "5",
@@ -21,7 +21,7 @@ _SYSTEM: Mapping[str, Any] = {
 }
 
 
-def node_facts(context: Context, xname: str) -> dict[str, Any]:
+def node_facts(context: Context, xname: str) -> Record:
     part, place = context.machine.part(xname), context.machine.place(xname)
     architecture = _ARCHITECTURES.get(part.model.arch, "x86_64") if part and part.model else "x86_64"
     name = place.aliases[0] if place and place.aliases else xname
@@ -39,11 +39,11 @@ def node_facts(context: Context, xname: str) -> dict[str, Any]:
     }
 
 
-def image_facts(architecture: str) -> dict[str, Any]:
+def image_facts(architecture: str) -> Record:
     """Facts of the container in which an image is customised."""
     architecture_facts = _architecture_facts(_ARCHITECTURES.get(architecture, "x86_64"))
     return {**_SYSTEM, **architecture_facts, "ansible_virtualization_type": "container"}
 
 
-def _architecture_facts(architecture: str) -> dict[str, Any]:
+def _architecture_facts(architecture: str) -> Record:
     return {"ansible_architecture": architecture, "ansible_machine": architecture}

@@ -6,9 +6,9 @@ The same record gives the same result, so a run can be recomputed after a restar
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import Any
 
 from csm_emulator.machine.faults.faults import Fault
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.ansible.display import Timeline
 from csm_emulator.services.cfs.ansible.hosts import Inventory, match_hosts
 from csm_emulator.services.cfs.ansible.playbooks.plays import Files, Play, tasks_in
@@ -18,7 +18,7 @@ from csm_emulator.services.cfs.ansible.runner import STARTUP, start_run
 from csm_emulator.services.cfs.jobs.ansible import debug_playbooks
 from csm_emulator.services.cfs.jobs.ansible.command_line import arguments, parse
 from csm_emulator.services.cfs.jobs.ansible.facts import image_facts, node_facts
-from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
+from csm_emulator.services.cfs.jobs.job_context import Course, JobContext, Run, course_of
 from csm_emulator.services.cfs.jobs.repositories import (
     CommitNotFound,
     RepositoryCache,
@@ -43,7 +43,7 @@ class LayerRuns:
     def begin(self, run: Run, index: int) -> Run:
         """The record with the state at the start of this layer; raises ``VcsUnavailable``."""
         hosts = self.hosts(run)
-        course = {
+        course: Course = {
             "place": index,
             "began": self._job_context.context.clock.now(),
             "said": 0,
@@ -59,7 +59,7 @@ class LayerRuns:
 
     def playbook_run(self, run: Run) -> PlaybookRun:
         """A playbook run of the current layer, from its start; raises ``VcsUnavailable``."""
-        state = run["course"]
+        state = course_of(run)
         layer = run["layers"][state["place"]]
         random, run_key = self._job_context.context.random, (run["job"], state["place"])
         try:
@@ -84,7 +84,7 @@ class LayerRuns:
             )
         )
 
-    def _playbook(self, layer: dict[str, Any]) -> tuple[Files, tuple[Play, ...]]:
+    def _playbook(self, layer: Record) -> tuple[Files, tuple[Play, ...]]:
         playbook = layer["playbook"]
         if layer["layer"] == "_debug":
             return debug_playbooks.DebugPlaybooks(), debug_playbooks.plays(playbook)
@@ -96,21 +96,21 @@ class LayerRuns:
             raise AnsibleError(f"the playbook: {root}/{playbook} could not be found") from error
         return RepositoryFolder(repository, root), repository.plays(playbook, root)
 
-    def _facts(self, run: Run, host: str) -> Mapping[str, Any]:
+    def _facts(self, run: Run, host: str) -> Mapping[str, Json]:
         if is_image(run):
-            return image_facts(run["images"].get(host, {}).get("arch", ""))
+            return image_facts(run["images"][host]["arch"] if host in run["images"] else "")
         return node_facts(self._job_context.context, host)
 
     def _reachable(self, host: str) -> bool:
         return host == "localhost" or self._job_context.context.machine.boot.sends_heartbeats(host)
 
-    def _configured_hosts(self, layer: dict[str, Any], hosts: list[str]) -> list[str]:
+    def _configured_hosts(self, layer: Record, hosts: list[str]) -> list[str]:
         """Hosts to which this layer was applied since they booted; modules change nothing on them."""
         layer_key = tuple(layer[key] for key in ("clone_url", "playbook", "commit"))
         components = self._job_context.records.components(hosts)
         return [host for host, component in components.items() if _was_applied(component, layer_key)]
 
-    def _failing_tasks(self, layer: dict[str, Any], hosts: list[str]) -> dict[str, str]:
+    def _failing_tasks(self, layer: Record, hosts: list[str]) -> dict[str, str]:
         faults = self._job_context.context.faults
         if not any(fault.kind == FAULT for fault in faults):
             return {}
@@ -125,7 +125,7 @@ class LayerRuns:
         faults_by_host = ((host, faults.trigger(FAULT, host, when=aims)) for host in hosts)
         return {host: str(fault.facts.get("task", "")) for host, fault in faults_by_host if fault is not None}
 
-    def _titles(self, layer: dict[str, Any]) -> list[str]:
+    def _titles(self, layer: Record) -> list[str]:
         try:
             _, plays = self._playbook(layer)
         except AnsibleError:
@@ -142,10 +142,10 @@ def _failed_run(timeline: Timeline, error: AnsibleError) -> Generator[None, None
 
 
 def _inventory(run: Run) -> Inventory:
-    return Inventory(**run["inventory"])
+    return Inventory(**(run["inventory"] or {}))
 
 
-def _was_applied(component: dict[str, Any], key: tuple[str, ...]) -> bool:
+def _was_applied(component: Record, key: tuple[str, ...]) -> bool:
     return any(
         entry.get("status") == "applied" and key == (entry["clone_url"], entry["playbook"], entry["commit"])
         for entry in component.get("state") or ()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from csm_emulator.clients.hsm import HsmClient
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.ansible.hosts import terms
-from csm_emulator.services.cfs.ansible.jinja.unknown import plain
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
+from csm_emulator.services.cfs.ansible.values import plain
 from csm_emulator.services.cfs.jobs.inventory.files import FILE, inventory_files
 from csm_emulator.services.cfs.jobs.inventory.host_files import FileInventory, read_hosts
 from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmUnavailable
@@ -73,7 +73,7 @@ class InventoryContainer:
             return self._dynamic(run, attempt)
         if definition == "spec":
             groups = spec_groups(run)
-            inventory: dict[str, dict[str, dict[str, Any]]] = {
+            inventory: dict[str, dict[str, Record]] = {
                 name: {"hosts": {host: {} for host in members}} for name, members in groups.items()
             }
             self.log(run, f"Inventory generated: {json.dumps(inventory, indent=2)} ", name=f"{_LOGGER}.spec")
@@ -128,7 +128,7 @@ class InventoryContainer:
         run: Run,
         groups: dict[str, list[str]],
         files: FileInventory,
-        host_vars: dict[str, dict[str, Any]] | None = None,
+        host_vars: dict[str, Record] | None = None,
     ) -> None:
         if run["target"]["definition"] != "repo":
             self.log(run, f"Writing out the inventory to {FILE}")

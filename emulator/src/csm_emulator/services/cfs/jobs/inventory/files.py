@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import yaml
 
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.jobs.job_context import Run
 
 FILE = "/inventory/hosts/01-cfs-generated.yaml"
@@ -18,21 +18,21 @@ _CONTAINERS = ("inventory", "ansible", "teardown")
 
 def inventory_files(run: Run | None, container: str) -> Mapping[str, str | Callable[[], str]]:
     """File contents by path. A long inventory is rendered only when it is read."""
-    if run is None or run["inventory"] is None or container not in _CONTAINERS:
+    inventory = run["inventory"] if run else None
+    if run is None or inventory is None or container not in _CONTAINERS:
         return {}
     files: dict[str, str | Callable[[], str]] = {_COMPLETE: "0"}
     definition = run["target"]["definition"]
     if definition != "repo":
-        files[FILE] = lambda: _to_yaml(_inventory(run, definition))
+        files[FILE] = lambda: _to_yaml(_inventory(run["generated"], inventory, definition))
     if definition == "image":
         files[_JOBS] = lambda: _to_yaml(_image_jobs(run))
     return files
 
 
-def _inventory(run: Run, definition: str) -> Any:
-    inventory = run["inventory"]
-    groups: dict[str, dict[str, dict[str, Any]]] = {
-        name: {"hosts": {host: {} for host in inventory["groups"].get(name, ())}} for name in run["generated"]
+def _inventory(generated: list[str], inventory: Record, definition: str) -> Json:
+    groups: dict[str, dict[str, Record]] = {
+        name: {"hosts": {host: {} for host in inventory["groups"].get(name, ())}} for name in generated
     }
     if definition == "dynamic":
         return {"all": {"children": groups}}
@@ -42,11 +42,11 @@ def _inventory(run: Run, definition: str) -> Any:
     return groups
 
 
-def _image_jobs(run: Run) -> Any:
+def _image_jobs(run: Run) -> Json:
     return {
         image_job["name"]: {"job_id": image_job["job"], "image_id": image} for image, image_job in run["images"].items()
     }
 
 
-def _to_yaml(value: Any) -> str:
+def _to_yaml(value: Json) -> str:
     return str(yaml.dump(value, Dumper=yaml.CSafeDumper, default_flow_style=False, indent=2))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MAX_FILE_VALUES, AnsibleError, estimate_values
+from csm_emulator.services.cfs.ansible.values import Value
 from csm_emulator.services.cfs.jobs.repositories import Repository
 
 ROOT = "/etc/ansible/hosts"
@@ -25,11 +25,11 @@ class FileInventory:
 
     groups: dict[str, dict[str, None]] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
-    host_vars: dict[str, dict[str, Any]] = field(default_factory=dict)
-    group_vars: dict[str, dict[str, Any]] = field(default_factory=dict)
+    host_vars: dict[str, dict[str, Value]] = field(default_factory=dict)
+    group_vars: dict[str, dict[str, Value]] = field(default_factory=dict)
     _links: int = 0
 
-    def add(self, group: str, host: str, variables: dict[str, Any]) -> None:
+    def add(self, group: str, host: str, variables: dict[str, Value]) -> None:
         self.groups.setdefault(group, {})[host] = None
         if variables:
             self.host_vars.setdefault(host, {}).update(variables)
@@ -80,7 +80,7 @@ def read_hosts(repository: Repository) -> FileInventory:
     return inventory
 
 
-def _read_vars(inventory: FileInventory, path: str, document: Any) -> None:
+def _read_vars(inventory: FileInventory, path: str, document: Value) -> None:
     kind, _, relative_path = path.partition("/")
     owner = relative_path.partition("/")[0]
     for ending in _YAML:
@@ -90,20 +90,20 @@ def _read_vars(inventory: FileInventory, path: str, document: Any) -> None:
         variables[owner] = {**variables.get(owner, {}), **document}
 
 
-def _load(reader: LayerReader, path: str, text: str) -> Any:
+def _load(reader: LayerReader, path: str, text: str) -> Value:
     try:
         return reader.load(text, posixpath.join(ROOT, path))
     except AnsibleError:
         return None
 
 
-def _read_groups(inventory: FileInventory, document: Any) -> None:
+def _read_groups(inventory: FileInventory, document: Value) -> None:
     if isinstance(document, dict):
         for group, body in document.items():
             _read_group(inventory, str(group), body)
 
 
-def _read_group(inventory: FileInventory, group: str, body: Any, depth: int = 0) -> None:
+def _read_group(inventory: FileInventory, group: str, body: Value, depth: int = 0) -> None:
     if not isinstance(body, dict) or depth > 20:
         return
     for host, variables in _pairs(body.get("hosts")):
@@ -115,7 +115,7 @@ def _read_group(inventory: FileInventory, group: str, body: Any, depth: int = 0)
         inventory.group_vars[group] = {**inventory.group_vars.get(group, {}), **body["vars"]}
 
 
-def _pairs(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _pairs(value: Value) -> Iterator[tuple[str, dict[str, Value]]]:
     if isinstance(value, dict):
         for key, item in value.items():
             yield str(key), dict(item) if isinstance(item, dict) else {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.jobs.ims_client import ImsClient, ImsError, ImsUnavailable
 from csm_emulator.services.cfs.jobs.inventory.container import InventoryContainer, spec_groups
-from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
+from csm_emulator.services.cfs.jobs.job_context import Connection, ImageJob, JobContext, Run
 from csm_emulator.services.cfs.jobs.repositories import VcsUnavailable
 
 POLL = 5.0
@@ -48,7 +48,7 @@ class ImageInventory:
     def _request_image(self, run: Run, image: str) -> Run:
         self._log(run, f"Requesting access to IMS image={image!r}")
         image_record = self._ims.image(image)
-        body: dict[str, Any] = {
+        body: Record = {
             "job_type": "customize",
             "image_root_archive_name": _result_name(run, image) or f"{image_record['name']}_cfs_{run['name']}",
             "artifact_id": image,
@@ -59,7 +59,7 @@ class ImageInventory:
             body["require_dkms"] = True
         job = self._ims.start_job(body)
         self._job_context.records.change_session(run["name"], ims_job=job["id"])
-        image_job = {"job": job["id"], "name": body["image_root_archive_name"], "arch": image_record.get("arch", "")}
+        image_job = ImageJob(job=job["id"], name=body["image_root_archive_name"], arch=image_record.get("arch", ""))
         return self._job_context.put(run, images={**run["images"], image: image_job})
 
     def _poll(self, run: Run, since: float, attempt: int) -> None:
@@ -78,7 +78,7 @@ class ImageInventory:
         else:
             self._job_context.schedule(run, *((POLL, "image-poll", since, 1) if waiting else (2.0, "image-ready")))
 
-    def _check_job(self, run: Run, image: str, image_job: dict[str, Any], since: float) -> dict[str, Any] | None:
+    def _check_job(self, run: Run, image: str, image_job: ImageJob, since: float) -> Connection | None:
         """Host and port of the container; None while it is not ready."""
         job = self._ims.job(image_job["job"])
         description = f"for IMS image={image!r} job={image_job['job']!r}"
@@ -110,7 +110,7 @@ class ImageInventory:
             for image, image_job in run["images"].items()
         }
         groups = {**spec_groups(run), _ALL_IMAGES: list(run["images"])}
-        inventory: dict[str, dict[str, dict[str, Any]]] = {
+        inventory: dict[str, dict[str, Record]] = {
             name: {"hosts": {host: {} for host in members}} for name, members in groups.items()
         }
         inventory[_ALL_IMAGES] = {"hosts": variables}
@@ -124,7 +124,7 @@ class ImageInventory:
             if not self._ims.remove_key(run["key"]):
                 self._log(run, "Unable to delete a public key to IMS.", "WARNING")
 
-    def _retry(self, run: Run, step: str, attempt: int, *args: Any) -> None:
+    def _retry(self, run: Run, step: str, attempt: int, *args: Json) -> None:
         if attempt < TRIES:
             self._job_context.schedule(run, min(2.0**attempt, 120.0), step, *args, attempt + 1)
         else:
@@ -151,7 +151,7 @@ def _result_name(run: Run, image: str) -> str:
     return ""
 
 
-def _variables(image_job: dict[str, Any]) -> dict[str, Any]:
+def _variables(image_job: ImageJob) -> Record:
     return {
         "ansible_host": image_job["host"],
         "ansible_port": image_job["port"],

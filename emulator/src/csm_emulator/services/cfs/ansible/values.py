@@ -1,8 +1,11 @@
-"""Values that playbooks use but the emulator cannot know."""
+"""Values of playbooks, also those that the emulator cannot know."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+Value: TypeAlias = Any
+"""What YAML can express, what an expression returns, or ``Unknown``: only the task that uses it knows its type."""
 
 
 class Unknown:
@@ -21,11 +24,11 @@ UNDEFINED: Final = Unknown(defined=False)
 """No variable has this name."""
 
 
-def known(*values: Any) -> bool:
+def known(*values: Value) -> bool:
     return not any(isinstance(value, Unknown) for value in values)
 
 
-def plain(value: Any) -> Any:
+def plain(value: Value) -> Value:
     """The value as plain data for the log; an unknown value is an empty text."""
     if isinstance(value, Unknown):
         return ""
