@@ -79,7 +79,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 
 def test_text_that_no_file_can_hold_is_no_end_of_it(tmp_path: Path) -> None:
     tables = RecordTables()
-    table: RecordTable[int] = tables.open("shelf")
+    table: RecordTable[int] = tables.open("numbers")
     table["\ud800"] = 1
     with closing(StateFile(tmp_path / "state")) as state_file, pytest.raises(Unavailable):
         state_file.write(tables.take_changes(), [])

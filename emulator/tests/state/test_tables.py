@@ -31,7 +31,7 @@ class TableLikeADict(RuleBasedStateMachine):
     def open(self) -> None:
         self.file = StateFile(Path(self.folder.name) / "state")
         self.tables = RecordTables(self.file.rows())
-        self.table: RecordTable[Json] = self.tables.open("shelf", SEED)
+        self.table: RecordTable[Json] = self.tables.open("letters", SEED)
 
     @rule(key=KEYS, value=VALUES)
     def put(self, key: str, value: Any) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import TypedDict
+from typing import Any
 
-from csm_emulator.records import Json
+from csm_emulator.records import Record
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTable, RecordTables
 
@@ -16,19 +16,12 @@ MOST_BYTES = 10 << 20
 """Bytes of a log, as in a kubelet: the beginning of a longer one is dropped."""
 
 
-class LogPiece(TypedDict):
-    before: int
-    """The number of lines before it."""
-    lines: list[list[Json]]
-    """A moment and a text each: lists, as JSON has no tuples."""
-
-
 class Logs:
     """A log is stored in pieces, one for each write."""
 
     def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
-        self._table: RecordTable[LogPiece] = tables.open("cluster.logs")
+        self._table: RecordTable[Record] = tables.open("cluster.logs")
         self._pieces: dict[str, list[int]] = {}
         """Numbers of the pieces by log."""
         self._sizes: dict[str, int] = {}
@@ -45,7 +38,7 @@ class Logs:
         last = self._table[f"{log}/{numbers[-1]}"] if numbers else None
         moment = last["lines"][-1][0] if last else 0.0
         now = self._clock.now()
-        piece: list[list[Json]] = []
+        piece: list[list[float | str]] = []
         for line in lines:
             at, text = (now, line) if isinstance(line, str) else line
             moment = max(moment, at)
@@ -106,9 +99,9 @@ class Logs:
         self._sizes.pop(log, None)
 
 
-def _moment(line: Sequence[Json]) -> float:
+def _moment(line: Sequence[Any]) -> float:
     return float(line[0])
 
 
-def _size(lines: Iterable[Sequence[Json]]) -> int:
+def _size(lines: Iterable[Sequence[Any]]) -> int:
     return sum(len(text) + 1 for _, text in lines)

@@ -18,9 +18,9 @@ class Controllers:
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
         self._context = context
-        self._away: RecordTable[float] = context.tables.open("machine.controllers.away")
-        """Moment at which a restarting controller answers again."""
-        context.scheduler.register("controller.back", self._back)
+        self._restarting: RecordTable[float] = context.tables.open("machine.controllers.restarting")
+        """By restarting controller: the moment at which it answers again."""
+        context.scheduler.register("controller.end-restart", self._end_restart)
 
     def reachable(self, controller: str) -> bool:
         """Whether it has power, is not restarting, and has no permanent fault."""

@@ -55,7 +55,7 @@ class Power:
         self._context = context
         self._table = context.tables.open("machine.power", _seed(machine))
         self._orders: RecordTable[int] = context.tables.open("machine.power.orders")
-        self._feeders: dict[str, tuple[str, ...]] = {}
+        self._power_sources: dict[str, tuple[str, ...]] = {}
         for part in machine.parts():
             for consumer in part.feeds:
                 self._power_sources[consumer] = (*self._power_sources.get(consumer, ()), part.xname)
@@ -76,17 +76,15 @@ class Power:
         record = self._table.get(xname)
         if record is not None:
             return record["is"]
-        feeders = self._feeders.get(xname, ())
-        return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
+        power_sources = self._power_sources.get(xname, ())
+        return ON if not power_sources or any(self.state(source) == ON for source in power_sources) else OFF
 
     def since(self, xname: str) -> float:
         record = self._table.get(xname)
         return record["since"] if record else 0.0
 
     def state_at(self, xname: str, moment: float) -> str:
-        """As it was at a recent moment: before the last change, what it was before it."""
-        record = self._table.get(xname)
-        return self.state(xname) if record is None or record["since"] <= moment else record["was"]
+        """The state at a recent moment.
 
         Only the last change is stored, so an earlier moment gives the state before that change.
         """

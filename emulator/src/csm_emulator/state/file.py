@@ -7,9 +7,9 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from csm_emulator.errors import InvalidMachine, Unavailable
-from csm_emulator.records import Json
 from csm_emulator.state.tables import Row
 
 FORMAT = 2
@@ -74,8 +74,8 @@ class StateFile:
         self._connection.executescript(_SCHEMA)
         self.set_metadata("format", FORMAT)
 
-    def about(self, name: str) -> Json:
-        row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+    def metadata(self, name: str) -> Any:
+        row = self._connection.execute("SELECT value FROM metadata WHERE name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
     def set_metadata(self, name: str, value: object) -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from typing import Any
 
 from csm_emulator.records import Json
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTable, RecordTables
 
 Action = Callable[..., None]
-ErrorHandler = Callable[[str, list[Json]], None]
+ErrorHandler = Callable[[str, list[Any]], None]
 
 
 class ActionNotReady(Exception):
@@ -23,7 +24,7 @@ class ActionNotReady(Exception):
 class Scheduler:
     def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
-        self._table: RecordTable[list[Json]] = tables.open("agenda")
+        self._table: RecordTable[list[Json]] = tables.open("scheduler")
         self._actions: dict[str, Action] = {}
         self.on_error: ErrorHandler | None = None
         """Called in the handler of an exception that an action raised; if None, the exception propagates."""
@@ -37,7 +38,7 @@ class Scheduler:
             raise ValueError(f"{kind} already has an action")
         self._actions[kind] = action
 
-    def at(self, moment: float, kind: str, *args: Json) -> None:
+    def at(self, moment: float, kind: str, *args: Any) -> None:
         """Schedules an action; a moment in the past means as soon as possible.
 
         Entries are never removed: when its moment comes, an action checks whether it is still needed.
@@ -48,7 +49,7 @@ class Scheduler:
         self._table[str(number)] = [moment, kind, list(args)]
         heapq.heappush(self._heap, (moment, number))
 
-    def after(self, seconds: float, kind: str, *args: Json) -> None:
+    def after(self, seconds: float, kind: str, *args: Any) -> None:
         self.at(self._clock.now() + seconds, kind, *args)
 
     def next_moment(self) -> float | None:
@@ -70,7 +71,7 @@ class Scheduler:
             count += 1
         return count
 
-    def _do(self, moment: float, kind: str, args: list[Json]) -> None:
+    def _do(self, moment: float, kind: str, args: list[Any]) -> None:
         self._clock.hold(moment)
         try:
             self._actions[kind](*args)

@@ -19,6 +19,10 @@ T = TypeVar("T")
 Row = tuple[str, str, str | None]
 """Table, key and JSON value.
 
+``""``: a key of the seed was deleted. None: delete the stored row, either for good or so that it is inserted again at
+the end.
+"""
+
 
 class _Mark(Enum):
     DELETED = "deleted"
@@ -35,7 +39,7 @@ Changes = Mapping[str, T | Literal[_Mark.DELETED]]
 
 
 class RecordTable(MutableMapping[str, T], Generic[T]):
-    """A table; its keys are in the order of the seed, then in that of their addition."""
+    """A table; its keys are in the order of the seed, then the added keys in the order of their addition."""
 
     def __init__(self, name: str, seed: Mapping[str, T], changed: Changes[T]) -> None:
         self.name = name
@@ -60,7 +64,7 @@ class RecordTable(MutableMapping[str, T], Generic[T]):
         return value
 
     def __setitem__(self, key: str, value: T) -> None:
-        went = False
+        moves_to_end = False
         if key not in self:
             self._length += 1
             if key not in self._seed:

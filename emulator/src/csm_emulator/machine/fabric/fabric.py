@@ -7,25 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.fabric.links import Links
 from csm_emulator.machine.fabric.packets import Packet, Packets
 from csm_emulator.machine.fabric.plan import FabricPlan, PlannedPort
 from csm_emulator.machine.fabric.port_drift import read_drift
-from csm_emulator.machine.fabric.ports import (
-    DOWN,
-    EDGE,
-    FABRIC,
-    FrameDropped,
-    PortChanges,
-    PortData,
-    PortState,
-    read_state,
-)
+from csm_emulator.machine.fabric.ports import DOWN, EDGE, FABRIC, FrameDropped, PortChanges, PortData, PortState, read_state
 from csm_emulator.machine.faults.faults import Fault
-from csm_emulator.records import Record
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -60,7 +50,7 @@ class Fabric:
         self._table = context.tables.open("machine.fabric.ports", seed)
         self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
         self._packets = Packets(machine, self)
-        self.intention: Callable[[str], PortData | None] = lambda _: None
+        self.intended_state: Callable[[str], PortData | None] = lambda _: None
         """Returns the intended state of a port; the Fabric Manager service sets this function."""
         context.watchers.append(self._on_event)
         context.faults.register("port-drift", self._drift)
@@ -195,7 +185,7 @@ class Fabric:
         """The high-speed NIC that the node sends from; None if no link is up."""
         return self._packets.linked_nic(node)
 
-    def describe(self, port: str) -> Record | None:
+    def describe(self, port: str) -> dict[str, Any] | None:
         """The effective and the intended state of a port; None if no switch has it."""
         planned_port = self.plan.find(port)
         if planned_port is None:

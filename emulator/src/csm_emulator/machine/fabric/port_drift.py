@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import Any
 
 from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine.fabric.plan import Plan
-from csm_emulator.machine.fabric.ports import PortChanges, Ranges, join_ranges
+from csm_emulator.machine.fabric.plan import FabricPlan
+from csm_emulator.machine.fabric.ports import Ranges, join_ranges
 from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault
 
-_SETTINGS = ("online", "native", "allowed", "untagged", "vnis")
 VLANS = range(1, 4095)
 VNIS = range(1, 1 << 16)
 ANY = "all"
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
-def read_drift(fault: Fault, plan: Plan) -> tuple[list[str], PortChanges]:
+def read_drift(fault: Fault, plan: FabricPlan) -> tuple[list[str], dict[str, Any]]:
     """The ports of the fault, and the changes of their state; raises ``InvalidMachine``."""
     if not fault.facts:
-        raise InvalidMachine(f"port-drift needs at least one of {'=, '.join(_SETTINGS)}=")
+        raise InvalidMachine(f"port-drift needs at least one of {'=, '.join(_READ)}=")
     if fault.targets == ALL_TARGETS:
         ports = [port.xname for port in plan.ports.values() if port.edge]
     else:
@@ -28,7 +28,7 @@ def read_drift(fault: Fault, plan: Plan) -> tuple[list[str], PortChanges]:
     for port in ports:
         if plan.find(port) is None:
             raise InvalidMachine(f"no switch has a port {port}; port names look like x1000c0r3j1p0")
-    return ports, _read_changes(fault.facts)
+    return ports, {name: _READ[name](value) for name, value in fault.facts.items()}
 
 
 def _control(value: object) -> bool:
@@ -78,21 +78,10 @@ def _pieces(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _read_changes(facts: Mapping[str, object]) -> PortChanges:
-    """The changes, in the order of the facts; raises ``InvalidMachine``."""
-    changes: PortChanges = {}
-    for name, value in facts.items():
-        match name:
-            case "online":
-                changes["online"] = _control(value)
-            case "native":
-                changes["native"] = _native(value)
-            case "allowed":
-                changes["allowed"] = _allowed(value)
-            case "untagged":
-                changes["untagged"] = _control(value)
-            case "vnis":
-                changes["vnis"] = _vnis(value)
-            case _:
-                raise KeyError(name)
-    return changes
+_READ: dict[str, Callable[[object], Any]] = {
+    "online": _control,
+    "native": _native,
+    "allowed": _allowed,
+    "untagged": _control,
+    "vnis": _vnis,
+}

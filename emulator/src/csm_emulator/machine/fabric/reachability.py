@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.fabric.ports import FrameDropped
 from csm_emulator.machine.machine import Machine
-from csm_emulator.records import Record
 
 MOST_PAIRS = 10_000
 ETHERNET, IP, VNI = "ethernet", "ip", "vni"
@@ -46,7 +46,7 @@ class Prober:
         self._request = request
         self._verdicts: dict[tuple[Hashable, Hashable], bool] = {}
 
-    def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> Record:
+    def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Any]:
         starts = self._sources(sources)
         if len(starts) * len(targets) > MOST_PAIRS:
             raise InvalidMachine(
@@ -58,7 +58,7 @@ class Prober:
         reached = sum(result["reached"] for result in results)
         return {"pairs": results, "counts": {"pairs": len(results), "reached": reached}}
 
-    def between(self, groups: Mapping[str, Sequence[str]]) -> Record:
+    def between(self, groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         sources = {name: self._classify(self._sources(nics), self._source_class) for name, nics in groups.items()}
         targets = {name: self._classify(nics, self._target_class) for name, nics in groups.items()}
         results = [
@@ -68,7 +68,7 @@ class Prober:
         ]
         return {"groups": {name: {"nics": len(nics)} for name, nics in groups.items()}, "between": results}
 
-    def _compare(self, sources: EndpointClasses, targets: EndpointClasses) -> Record:
+    def _compare(self, sources: EndpointClasses, targets: EndpointClasses) -> dict[str, Any]:
         own = Counter(
             (sources.class_of[owner], kind)
             for target, kind in targets.class_of.items()
@@ -102,10 +102,10 @@ class Prober:
             self._verdicts[start, end] = bool(self._probe(*example)["reached"])
         return self._verdicts[start, end]
 
-    def _probe(self, source: str, target: str) -> Record:
-        result: Record = {"from": source, "to": target}
-        question = self._question
-        if question.kind == IP:
+    def _probe(self, source: str, target: str) -> dict[str, Any]:
+        result: dict[str, Any] = {"from": source, "to": target}
+        request = self._request
+        if request.kind == IP:
             address = self._fabric.plan.nics[target].address
             packet = self._fabric.packet(source, address, request.vlan)
             details = {"address": address, "seconds": packet.seconds}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine, NotFound
@@ -29,8 +30,8 @@ class Fault:
     """A nodeset or an xname; for services, their names separated by commas. ``*`` is all of them."""
     probability: float = 1.0
     remaining: int | None = None
-    """How many more times it strikes; None is no limit."""
-    facts: Record = field(default_factory=dict)
+    """How many more times it applies; None is no limit."""
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class Faults:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypedDict
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.machine.fabric.plan import PlannedPort
 from csm_emulator.machine.fabric.ports import PortSettings
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import (
@@ -80,7 +80,7 @@ class Ports:
                     if port.edge == edge and port.xname not in self._changed
                 )
 
-    def target_state(self, port: PortPlace) -> PortSettings:
+    def target_state(self, port: PlannedPort) -> PortSettings:
         """The state of the port that its policies define now."""
         policies = self._store.policies
         names = filter(None, map(policies.name_in, self.policy_links(port)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
+from csm_emulator.machine.fabric.plan import PlannedPort, PlannedSwitch
 from csm_emulator.machine.fabric.ports import PortSettings
 from csm_emulator.state.clock import next_tick
 from csm_emulator.state.tables import RecordTable
@@ -23,7 +23,7 @@ _KIND = "fabric-manager.push"
 
 
 class SwitchSync:
-    def __init__(self, context: Context, target_state: Callable[[PortPlace], PortSettings]) -> None:
+    def __init__(self, context: Context, target_state: Callable[[PlannedPort], PortSettings]) -> None:
         self._context = context
         self._target_state = target_state
         self._fabric = context.machine.fabric

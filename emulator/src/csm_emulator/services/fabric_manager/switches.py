@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from csm_emulator.context import Context
-from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
+from csm_emulator.machine.fabric.plan import PlannedPort, PlannedSwitch
 from csm_emulator.records import Record
 from csm_emulator.services.fabric_manager.documents import INSTALLATION_TIME, Document, Envelope, not_found
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -76,7 +76,7 @@ class Switches:
         """The states on the switches, not those that the documents define."""
         return json_reply({"ports": [self._status(port) for port in self._ports_in(call)]})
 
-    def _status(self, port: PortPlace) -> Record:
+    def _status(self, port: PlannedPort) -> Record:
         fabric = self._machine.fabric
         enabled = fabric.powered(port.switch.xname) and fabric.state(port.xname).online
         return {"xname": port.xname, "status": {"enable": enabled}}
@@ -92,5 +92,5 @@ def _links(ports: Iterable[PlannedPort]) -> list[str]:
     return [f"/fabric/ports/{port.xname}" for port in ports]
 
 
-def _numbers(ports: Iterable[PortPlace]) -> list[Record]:
+def _numbers(ports: Iterable[PlannedPort]) -> list[Record]:
     return [{"portNum": port.number, "conn_port": port.xname} for port in ports]

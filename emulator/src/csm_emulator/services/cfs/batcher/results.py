@@ -55,7 +55,7 @@ class BatchResults:
                     return True
         return False
 
-    def _now(self, xname: str) -> Json:
+    def _current_member(self, xname: str) -> Json:
         record = self._components.get(xname) or {}
         return as_member(record, self._components.desired_layers(record))
 

@@ -69,7 +69,7 @@ class Worker:
     def _next(self, transition: Transition, seconds: float, phase: str, *args: Json) -> None:
         self._context.scheduler.after(seconds, "pcs.goes-on", transition["id"], transition["run"], phase, *args)
 
-    def _continue(self, identity: str, run: int, phase: str, *args: Json) -> None:
+    def _run_phase(self, identity: str, run: int, phase: str, *args: Json) -> None:
         transition = self._store.find(identity)
         stale = transition is None or transition["run"] != run or transition["status"] in ENDED
         if stale or transition is None or self._context.faults.present("service-restart", "pcs"):
