@@ -21,7 +21,7 @@ from canton.domain.operation import DRIVEN
 from canton.operations.engine.completion import Attribution
 from canton.operations.engine.journal_writer import WriteTransaction
 from canton.operations.engine.runner import DriveResources
-from canton.operations.engine.step_kind import Call, Pace, StepKind, register
+from canton.operations.engine.step_kind import Call, DeviceLimits, StepKind, register
 from canton.operations.engine.worker import Settings, Worker
 from canton.operations.plan.plan import Plan, Step, Undo
 from canton.operations.submit import Submission, submit
@@ -32,7 +32,7 @@ from canton.store.operations import claims, journal
 from canton.store.operations.journal import Operation, StepRow
 
 T = TypeVar("T")
-QUICK = Pace(timeout=2.0, settle=0.0, poll=0.02, tries=4, backoff=0.01, backoff_limit=0.05)
+QUICK = DeviceLimits(timeout=2.0, settle=0.0, poll=0.02, tries=4, backoff=0.01, backoff_limit=0.05)
 TENANT = "psi"
 
 
@@ -111,9 +111,9 @@ class Machine:
 class SetValue:
     """``set_value/1``: a target shows a value."""
 
-    def __init__(self, machine: Machine, pace: Pace = QUICK, name: str = "set_value/1") -> None:
+    def __init__(self, machine: Machine, limits: DeviceLimits = QUICK, name: str = "set_value/1") -> None:
         self.machine = machine
-        self.pace = pace
+        self.limits = limits
         self.name = name
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:

@@ -16,8 +16,8 @@ from canton.drivers.csm.gateway import Access, Gateway
 from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
 from canton.operations.engine import worker as engine
-from canton.operations.engine.step_kind import Kinds, Pace, register
-from canton.operations.kinds.set_power import PACE, SetPower
+from canton.operations.engine.step_kind import DeviceLimits, Kinds, register
+from canton.operations.kinds.set_power import LIMITS, SetPower
 from canton.operations.power.readings import PowerReading
 from canton.operations.power.services import PowerOfSite
 from canton.policy.permissions import PERMISSIONS
@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # a worker, and every command for the database, does without 
 
 
 # The demo's folder shows a change at once, and its driver changes one node after the other.
-FOLDER_PACE = Pace(batch=8, timeout=60.0, settle=1.0, poll=0.2, tries=4, backoff=1.0)
+FOLDER_LIMITS = DeviceLimits(batch=8, timeout=60.0, settle=1.0, poll=0.2, tries=4, backoff=1.0)
 
 
 def open_database(settings: Settings, *, create: bool = False, waits: Timeouts = UNBOUNDED) -> Database:
@@ -83,7 +83,7 @@ def make_worker(settings: Settings, opened: Database) -> tuple[engine.Worker, Po
 def _make_kinds(settings: Settings, powers: Mapping[str, Power]) -> Kinds:
     folders_only = all(site.power == "demo" for site in settings.sites.values())
     services = {f"power@{site}": power for site, power in powers.items()}
-    return register(SetPower(services, FOLDER_PACE if folders_only else PACE))
+    return register(SetPower(services, FOLDER_LIMITS if folders_only else LIMITS))
 
 
 def make_roles(settings: Settings) -> Roles:

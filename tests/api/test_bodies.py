@@ -218,11 +218,11 @@ def _answered(senders: list[socket.socket]) -> list[socket.socket]:
     return select.select(senders, [], [], 0)[0]
 
 
-def test_bodies_that_are_never_sent_take_no_place(api: Api, room: bodies.BodyCapacity) -> None:
-    """Such bodies once took the places of all requests that are carried out, of every tenant and of the provider."""
+def test_bodies_that_are_never_sent_take_no_slot(api: Api, room: bodies.BodyCapacity) -> None:
+    """Such bodies once took the slots of all requests, of every tenant and of the provider."""
     root, second_admin = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
     with ExitStack() as stack:
-        # One after the other: a request has a place until its caller is known.
+        # One after the other: a request has a slot until its caller is known.
         for number in range(bodies.BODIES_EACH):
             stack.enter_context(opened(root, size=2**20))
             _wait(partial(_has_on_their_way, room, number + 1))

@@ -205,7 +205,7 @@ def test_empty_lines_after_an_answer_do_not_keep_a_connection(server: Server, mo
     _until(lambda: server.open() == 0)
     assert not wire.Connection.limiter.idle
     assert not wire.Connection.limiter.awaiting_head
-    assert not wire.Connection.limiter.leaving
+    assert not wire.Connection.limiter.closing
 
 
 @pytest.mark.parametrize("length", [18, 600], ids=["many in one part", "few in a part"])

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from api.conftest import Api, Reply
 from api.test_import_locks import WAITING
-from api.test_node_moves import put
+from api.test_node_lifecycle import put
 from api.test_nodes import xname
 from canton.domain.lifecycle import NodeState
 from canton.store.database import Database

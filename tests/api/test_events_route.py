@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from api.conftest import Api, made_services, serving
-from canton.api.events.hub import Hub, Pace, ReaderLimits
+from canton.api.events.hub import Hub, HubSettings, ReaderLimits
 from canton.client.sse import Message, Parser
 from canton.domain.tenant import TenantState
 from canton.operations.engine.completion import Attribution, announce
@@ -27,7 +27,7 @@ from tokens import Mint
 def api(database: Database, tokens: Mint) -> Iterator[Api]:
     """A server that looks for new events often."""
     services = made_services(database, tokens)
-    hub = Hub(database, pace=Pace(poll=0.02, keep_alive=0.2, check=0.2))
+    hub = Hub(database, settings=HubSettings(poll=0.02, keep_alive=0.2, check=0.2))
     with serving(replace(services, hub=hub), tokens) as running:
         yield running
         # A reader that does not leave must not keep the server up.
@@ -171,7 +171,7 @@ def test_events_since_an_instant(admin: Api, ann: Api, history: dict[int, str]) 
     assert sorted(walked(admin, f"since={history[16]}")) == [16, 17, 18, 19]
     assert sorted(walked(admin, f"since={history[17]}&limit=1")) == [17, 18, 19]
     assert walked(ann, f"since={history[17]}") == [18]
-    assert walked(ann, f"since={history[12]}&newest=2") == [16, 18], "the later of the two places"
+    assert walked(ann, f"since={history[12]}&newest=2") == [16, 18], "the later of the two positions"
     assert walked(ann, f"since={history[18]}&newest=9") == [18]
     assert walked(admin, "since=2099-01-01T00:00:00Z") == []
     assert admin.get("/v1/events?since=yesterday").status == 400
@@ -207,7 +207,7 @@ def test_a_stream_tells_what_happens_and_resumes(admin: Api, ann: Api) -> None:
 
 
 def test_streams_count_for_the_tenant_that_they_may_follow(database: Database, tokens: Mint) -> None:
-    hub = Hub(database, ReaderLimits(total=4, principal=10, tenant=1, reserve=1), Pace(keep_alive=0.2))
+    hub = Hub(database, ReaderLimits(total=4, principal=10, tenant=1, reserve=1), HubSettings(keep_alive=0.2))
     with serving(replace(made_services(database, tokens), hub=hub), tokens) as running:
         admin = running.as_("root", "canton-provider-admin")
         tell(admin, "psi")

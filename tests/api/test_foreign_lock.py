@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from api.conftest import Api, Reply, made_services, serving
-from canton.api.middleware.write_capacity import PLACES
+from canton.api.middleware.write_capacity import SLOTS
 from canton.domain.errors import DatabaseUnavailable
 from canton.store.database import SERVING, Timeouts, open_database
 from databases import postgresql_address
@@ -62,7 +62,7 @@ def test_reads_go_on_and_changes_fail_fast_under_a_foreign_lock(api: Api, databa
         with locked(database_url):
             changes = [pool.submit(create, number) for number in range(WRITERS)]
             under_way = api.services.write_capacity.under_way
-            while under_way.total() < PLACES and not all(change.done() for change in changes):
+            while under_way.total() < SLOTS and not all(change.done() for change in changes):
                 time.sleep(0.01)
             slowest = max(timed(reader, path) for _ in range(10) for path in ("/v1/whoami", "/v1/tenants", "/v1/audit"))
             answers = [change.result() for change in changes]

@@ -23,15 +23,15 @@ from asgi import Call, open_request
 from canton.api.events import cursor as positions
 from canton.api.events import hub as hub_module
 from canton.api.events.connection import ABORT, EventStream
-from canton.api.events.hub import Hub, Pace, ReaderLimits
+from canton.api.events.hub import Hub, HubSettings, ReaderLimits
 from canton.api.events.reader import ReaderRights, StartPosition, Subscription, Visible, open_reader
 from canton.domain.errors import CantonError, DatabaseUnavailable, Forbidden, InvalidCursor, TooBusy
 from canton.store import outbox
 from canton.store.database import Database
 from canton.store.outbox import PROVIDER, Event
 
-QUICK = Pace(poll=0.02, keep_alive=0.3, check=0.2, blocked=0.3, behind=50, tail=64, batch=10)
-QUIET = Pace(poll=0.02)
+QUICK = HubSettings(poll=0.02, keep_alive=0.3, check=0.2, blocked=0.3, behind=50, tail=64, batch=10)
+QUIET = HubSettings(poll=0.02)
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ async def follow(
 
 
 @asynccontextmanager
-async def hub_of(database: Database, pace: Pace = QUIET, places: int = 2000) -> AsyncIterator[Hub]:
-    hub = Hub(database, ReaderLimits(places), pace)
+async def hub_of(database: Database, settings: HubSettings = QUIET, total: int = 2000) -> AsyncIterator[Hub]:
+    hub = Hub(database, ReaderLimits(total), settings)
     try:
         yield hub
     finally:
@@ -281,23 +281,23 @@ def test_filters_hide_and_the_cursor_moves_on_all_the_same(database: Database) -
     run(scenario())
 
 
-def test_one_tenant_does_not_take_every_place_and_the_provider_has_a_reserve(database: Database) -> None:
+def test_one_tenant_does_not_take_the_whole_capacity_and_the_provider_has_a_reserve(database: Database) -> None:
     async def scenario() -> None:
         hub = Hub(database, ReaderLimits(total=20, principal=100, tenant=8, reserve=6))
         with ExitStack() as stack:
             for n in range(8):
-                stack.enter_context(hub.place(f"service:psi/ci-{n}", frozenset({"psi"})))
+                stack.enter_context(hub.count_reader(f"service:psi/ci-{n}", frozenset({"psi"})))
             with pytest.raises(TooBusy, match="the tenant psi follows events 8 times"):
-                stack.enter_context(hub.place("cscs:alice", frozenset({"psi", "cscs"})))
+                stack.enter_context(hub.count_reader("cscs:alice", frozenset({"psi", "cscs"})))
             for n in range(6):
-                stack.enter_context(hub.place(f"service:cscs/ci-{n}", frozenset({"cscs"})))
+                stack.enter_context(hub.count_reader(f"service:cscs/ci-{n}", frozenset({"cscs"})))
             with pytest.raises(TooBusy, match="has 14 readers"):
-                stack.enter_context(hub.place("service:eth/ci", frozenset({"eth"})))
+                stack.enter_context(hub.count_reader("service:eth/ci", frozenset({"eth"})))
             for n in range(6):
-                stack.enter_context(hub.place(f"cscs:operator-{n}"))
+                stack.enter_context(hub.count_reader(f"cscs:operator-{n}"))
             with pytest.raises(TooBusy, match="has 20 readers"):
-                stack.enter_context(hub.place("cscs:root"))
-        with hub.place("cscs:alice", frozenset({"psi"})):
+                stack.enter_context(hub.count_reader("cscs:root"))
+        with hub.count_reader("cscs:alice", frozenset({"psi"})):
             assert hub.readers == 1
         hub.close()
 
@@ -309,24 +309,24 @@ def test_a_reserve_as_large_as_all_places_leaves_half_of_them_to_tenants(databas
         hub = Hub(database, ReaderLimits(total=4, principal=100, tenant=100, reserve=200))
         with ExitStack() as stack:
             for n in range(2):
-                stack.enter_context(hub.place(f"service:psi/ci-{n}", frozenset({"psi"})))
+                stack.enter_context(hub.count_reader(f"service:psi/ci-{n}", frozenset({"psi"})))
             with pytest.raises(TooBusy, match="has 2 readers"):
-                stack.enter_context(hub.place("service:psi/ci", frozenset({"psi"})))
+                stack.enter_context(hub.count_reader("service:psi/ci", frozenset({"psi"})))
         hub.close()
 
     asyncio.run(scenario())
 
 
-def test_one_principal_does_not_take_every_place(database: Database) -> None:
+def test_one_principal_does_not_take_the_whole_capacity(database: Database) -> None:
     async def scenario() -> None:
         async with hub_of(database) as hub:
             with ExitStack() as stack:
                 for _ in range(100):
-                    stack.enter_context(hub.place("cscs:greedy"))
+                    stack.enter_context(hub.count_reader("cscs:greedy"))
                 with pytest.raises(TooBusy, match="cscs:greedy follows events 100 times"):
-                    stack.enter_context(hub.place("cscs:greedy"))
-                stack.enter_context(hub.place("cscs:alice"))
-            with hub.place("cscs:greedy"):
+                    stack.enter_context(hub.count_reader("cscs:greedy"))
+                stack.enter_context(hub.count_reader("cscs:alice"))
+            with hub.count_reader("cscs:greedy"):
                 pass
 
     run(scenario())
@@ -392,10 +392,10 @@ def test_silence_is_broken_by_a_comment(database: Database) -> None:
 
 def test_a_slow_reader_is_told_loses_nothing_and_costs_no_memory(database: Database) -> None:
     async def scenario() -> None:
-        async with hub_of(database, Pace(poll=0.02, blocked=30, behind=50, tail=64, batch=10)) as hub:
+        async with hub_of(database, HubSettings(poll=0.02, blocked=30, behind=50, tail=64, batch=10)) as hub:
             reader = await open_reader(hub, Subscription(Rights()))
             chunks = reader.chunks()
-            with hub.place():
+            with hub.count_reader():
                 await anext(chunks)
                 await until(lambda: hub.published is not None)
                 for n in range(20):
@@ -481,7 +481,7 @@ def test_a_stream_follows_changes_of_the_readers_rights(
 
 def test_a_drain_ends_every_reader_cleanly_and_takes_no_more(database: Database) -> None:
     async def scenario() -> None:
-        async with hub_of(database) as hub, follow(hub) as one, follow(hub, after="start") as two:
+        async with hub_of(database) as hub, follow(hub) as one, follow(hub, cursor="start") as two:
             reader = await open_reader(hub, Subscription(Rights()))
             hub.drain()
             await asyncio.gather(one.call.task, two.call.task)
@@ -496,7 +496,7 @@ def test_a_drain_ends_every_reader_cleanly_and_takes_no_more(database: Database)
 
 def test_places_are_limited_and_freed_when_a_reader_leaves(database: Database) -> None:
     async def scenario() -> None:
-        async with hub_of(database, places=2) as hub:
+        async with hub_of(database, total=2) as hub:
             async with follow(hub), follow(hub):
                 reader = await open_reader(hub, Subscription(Rights()))
                 async with open_request(EventStream(hub, reader), "GET", "/v1/events") as third:
@@ -535,7 +535,7 @@ def test_without_followers_the_database_is_not_read(database: Database) -> None:
 
 def test_many_readers_cost_one_look(database: Database) -> None:
     async def scenario() -> None:
-        async with hub_of(database, Pace(poll=0.02, batch=100)) as hub, AsyncExitStack() as stack:
+        async with hub_of(database, HubSettings(poll=0.02, batch=100)) as hub, AsyncExitStack() as stack:
             clients = [await stack.enter_async_context(follow(hub)) for _ in range(40)]
             reads = Counter[str]()
 

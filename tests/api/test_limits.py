@@ -24,7 +24,7 @@ from asgi import Answer, open_request, request, scope_of
 from canton import telemetry
 from canton.api.middleware import limits
 from canton.api.middleware.bodies import BodyLimit, BodyLimits
-from canton.api.middleware.limits import Concurrency, Place
+from canton.api.middleware.limits import Concurrency, ConcurrencySlot
 from canton.api.rendering import problems
 from canton.domain.errors import TooBusy, TooLarge
 from canton.settings import loading
@@ -258,7 +258,7 @@ async def _stalled(app: ASGIApp, count: int) -> list[asyncio.Task[None]]:
     return tasks
 
 
-def test_senders_that_stall_take_no_place(app: ASGIApp) -> None:
+def test_senders_that_stall_take_no_slot(app: ASGIApp) -> None:
     async def scenario() -> int:
         stalled = await _stalled(app, 2 * API.concurrency)
         answer = await request(app, "POST", "/v1/echo", chunks=[b"{}"])
@@ -401,25 +401,28 @@ async def _answer(app: ASGIApp, scope: Scope) -> Answer:
     return answer
 
 
-def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() -> None:
-    places = Concurrency(FastAPI(), 8)
-    places_taken = [Place(places, f"address {n}") for n in range(6)]
-    for place in places_taken[:2]:
-        place.belongs_to("psi/*", at_provider=False)
+def test_one_caller_has_a_quarter_of_the_slots_and_the_provider_has_no_share() -> None:
+    concurrency = Concurrency(FastAPI(), 8)
+    slots = [ConcurrencySlot(concurrency, f"address {n}") for n in range(6)]
+    for slot in slots[:2]:
+        slot.assign_to_caller("psi/*", at_provider=False)
     with pytest.raises(TooBusy, match="2 requests of psi"):
-        places_taken[2].belongs_to("psi/*", at_provider=False)
-    places_taken[2].belongs_to("cscs/*", at_provider=False)
+        slots[2].assign_to_caller("psi/*", at_provider=False)
+    slots[2].assign_to_caller("cscs/*", at_provider=False)
     with pytest.raises(TooBusy, match="3 requests of callers without a role at the provider"):
-        places_taken[3].belongs_to("eth/*", at_provider=False)
-    for place in places_taken[3:]:
-        place.belongs_to("test:root", at_provider=True)
-    assert (places.under_way, places.shares) == (6, {"psi/*": 2, "cscs/*": 1, limits.TENANTS: 3, "test:root": 3})
-    with places_taken[0].suspended():
-        assert (places.under_way, places.shares["psi/*"]) == (5, 1)
-    for place in places_taken:
-        place.leave()
-        place.leave()
-    assert (places.under_way, places.shares) == (0, {})
+        slots[3].assign_to_caller("eth/*", at_provider=False)
+    for slot in slots[3:]:
+        slot.assign_to_caller("test:root", at_provider=True)
+    assert (concurrency.under_way, concurrency.shares) == (
+        6,
+        {"psi/*": 2, "cscs/*": 1, limits.TENANTS: 3, "test:root": 3},
+    )
+    with slots[0].released():
+        assert (concurrency.under_way, concurrency.shares["psi/*"]) == (5, 1)
+    for slot in slots:
+        slot.release()
+        slot.release()
+    assert (concurrency.under_way, concurrency.shares) == (0, {})
 
 
 def test_a_request_that_was_given_up_gives_its_place_back(hasty: ASGIApp) -> None:
@@ -432,7 +435,7 @@ def test_a_request_that_was_given_up_gives_its_place_back(hasty: ASGIApp) -> Non
     run(scenario())
 
 
-def test_readers_of_events_take_no_place(app: ASGIApp) -> None:
+def test_readers_of_events_take_no_slot(app: ASGIApp) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
             for _ in range(3):
@@ -443,7 +446,7 @@ def test_readers_of_events_take_no_place(app: ASGIApp) -> None:
     run(scenario())
 
 
-def test_answers_that_are_not_read_take_no_place(app: ASGIApp) -> None:
+def test_answers_that_are_not_read_take_no_slot(app: ASGIApp) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
             for _ in range(3):

@@ -1,4 +1,4 @@
-"""Places for changes: a client that does not read its answer, or one that sends many, leaves places to others."""
+"""Slots for changes: a client that does not read its answer, or one that sends many, leaves slots to others."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from asgi import open_request, request, scope_of
 from canton.api.app import create_app
 from canton.api.auth.caller import authenticate
 from canton.api.middleware import limits
-from canton.api.middleware.write_capacity import EACH, PLACES, QUEUE, WriteCapacity
+from canton.api.middleware.write_capacity import QUEUE, SLOTS, SLOTS_PER_CALLER, WriteCapacity
 from canton.api.services import Services
 from canton.domain.errors import TooBusy
 from canton.store.schema import site
 from tokens import Mint
 
 
-def test_an_answer_that_is_not_read_holds_no_place(services: Services, tokens: Mint) -> None:
+def test_an_answer_that_is_not_read_holds_no_slot(services: Services, tokens: Mint) -> None:
     app = limits.guard(create_app(services), services.settings.api, lambda *_: None)
     token = tokens.token("root", ["canton-provider-admin"])
     headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
@@ -34,13 +34,13 @@ def test_an_answer_that_is_not_read_holds_no_place(services: Services, tokens: M
         # The first request has the server read the issuer's keys.
         await request(app, "GET", "/v1/whoami", headers)
         async with AsyncExitStack() as stack:
-            for n in range(PLACES):
+            for n in range(SLOTS):
                 unread = open_request(app, "POST", "/v1/sites", headers, body(f"unread{n}"))
                 call = await stack.enter_async_context(unread)
                 call.stuck.set()
                 stack.callback(call.task.cancel)
             async with asyncio.timeout(60):
-                while _stored(services) < PLACES:  # noqa: ASYNC110 (a row is stored without a sign)
+                while _stored(services) < SLOTS:  # noqa: ASYNC110 (a row is stored without a sign)
                     await asyncio.sleep(0.05)
             return (await request(app, "POST", "/v1/sites", headers, body("read"))).status
 
@@ -57,14 +57,14 @@ def test_one_principal_leaves_places_in_the_queue_to_others() -> None:
         writers, over = WriteCapacity(), asyncio.Event()
 
         async def change(principal: str) -> None:
-            async with writers.place(principal):
+            async with writers.slot(principal):
                 await over.wait()
 
-        tasks = [asyncio.create_task(change("test:eve")) for _ in range(EACH)]
+        tasks = [asyncio.create_task(change("test:eve")) for _ in range(SLOTS_PER_CALLER)]
         await asyncio.sleep(0)
         with pytest.raises(TooBusy, match="test:eve"):
             await _bounded(change("test:eve"))
-        assert EACH < PLACES + QUEUE
+        assert SLOTS_PER_CALLER < SLOTS + QUEUE
         tasks.append(asyncio.create_task(change("test:ann")))
         await asyncio.sleep(0)
         over.set()
@@ -79,10 +79,10 @@ def test_tenants_leave_places_in_the_queue_to_the_provider() -> None:
         writers, over = WriteCapacity(), asyncio.Event()
 
         async def change(principal: str, *, at_provider: bool = False) -> None:
-            async with writers.place(principal, at_provider=at_provider):
+            async with writers.slot(principal, at_provider=at_provider):
                 await over.wait()
 
-        tasks = [asyncio.create_task(change(f"test:{n}")) for n in range(PLACES + QUEUE * 3 // 4)]
+        tasks = [asyncio.create_task(change(f"test:{n}")) for n in range(SLOTS + QUEUE * 3 // 4)]
         await asyncio.sleep(0)
         with pytest.raises(TooBusy, match="24 changes wait already"):
             await _bounded(change("test:eve"))

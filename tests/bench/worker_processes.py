@@ -28,7 +28,7 @@ from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.errors import StepFailure
 from canton.domain.json_types import Json, JsonObject
-from canton.operations.engine.step_kind import Call, Kinds, Pace, register
+from canton.operations.engine.step_kind import Call, DeviceLimits, Kinds, register
 from canton.operations.engine.worker import Settings, Worker
 from canton.operations.kinds import set_power
 from canton.store.database import Database, open_database
@@ -40,7 +40,7 @@ processes = multiprocessing.get_context("spawn")
 
 
 class SetValue:
-    pace = Pace()
+    limits = DeviceLimits()
 
     def __init__(self, name: str, distance: float | None = None) -> None:
         self.name = name
@@ -63,10 +63,10 @@ class SetValue:
 
 class StuckStep(SetValue):
     # Every take-over is one more try.
-    pace = Pace(timeout=3600.0, tries=1000)
+    limits = DeviceLimits(timeout=3600.0, tries=1000)
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:  # noqa: ARG002
-        await asyncio.sleep(self.pace.timeout)
+        await asyncio.sleep(self.limits.timeout)
         return {}
 
 
@@ -88,7 +88,7 @@ def step_kinds() -> Kinds:
         SetValue("instant/1"),
         SetValue("distant/1", DISTANCE),
         StuckStep("stuck/1"),
-        set_power.SetPower({"pcs": PowerService()}, replace(set_power.PACE, batch=100)),
+        set_power.SetPower({"pcs": PowerService()}, replace(set_power.LIMITS, batch=100)),
     )
 
 

@@ -96,4 +96,4 @@ def test_an_older_database_can_be_verified_without_changing_it(canton: Run, monk
 
 def test_help_says_what_only_an_anchor_finds(canton: Run) -> None:
     _, out, _ = canton("verify", "--help")
-    assert "Only an anchor finds that" in " ".join(out.split())
+    assert "Only an anchor reveals that" in " ".join(out.split())

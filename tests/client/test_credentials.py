@@ -154,7 +154,7 @@ class TestIssuer:
         with pytest.raises(NotAuthenticated, match="elsewhere"):
             Issuer(script.url, "canton-cli").refresh("r1")
 
-    def test_a_device_code_is_polled_as_told(self, issuer: Issuer, script: Script) -> None:
+    def test_a_device_code_is_polled_as_retry_after_seconds(self, issuer: Issuer, script: Script) -> None:
         device = {"device_code": "d", "user_code": "ABCD", "verification_uri": "https://x", "interval": 1}
         script.on("POST /device_authorization_endpoint", Reply(body=device))
         pending, slower = Reply(400, {"error": "authorization_pending"}), Reply(400, {"error": "slow_down"})

@@ -14,7 +14,7 @@ from canton.operations.engine.judge import describe
 from canton.operations.engine.schedule import make_schedule
 from canton.operations.kinds import set_power
 from canton.operations.plan.plan import Plan, Step
-from canton.operations.planners.move_nodes import ORDERS
+from canton.operations.planners.node_lifecycle import ACTIONS
 from canton.store.operations.journal import StepRow
 from client import samples
 from client.api_description import SCHEMAS, differences
@@ -75,7 +75,7 @@ def test_what_an_operation_says_of_failures_is_what_the_engine_writes() -> None:
 
 
 def test_a_sample_names_kinds_that_there_are() -> None:
-    kinds = {"node.power", *(f"node.{verb}" for verb in ORDERS)}
+    kinds = {"node.power", *(f"node.{verb}" for verb in ACTIONS)}
     assert {SAMPLES["Operation"]["kind"], SAMPLES["Plan"]["kind"]} <= kinds
     steps = [SAMPLES["Step"], *SAMPLES["Plan"]["steps"]]
     assert {step["kind"] for step in steps} == {set_power.NAME}

@@ -85,15 +85,20 @@ class TestRepeating:
         assert len(script.requests) == 1
 
     def test_the_server_says_how_long_to_wait_within_reason(self) -> None:
-        assert [transports._told(text) for text in ("3", "86400", "Sun, 06 Nov 1994", "²")] == [3, 10, 0, 0]
+        assert [transports._retry_after_seconds(text) for text in ("3", "86400", "Sun, 06 Nov 1994", "²")] == [
+            3,
+            10,
+            0,
+            0,
+        ]
 
 
 def test_one_connection_serves_many_requests(client: Client, script: Script) -> None:
     script.on("GET /v1/tenants/psi", Reply(body=samples.tenant()))
     client.tenants.get("psi")
-    first = client._calls.transport._connection
+    first = client._api.transport._connection
     client.tenants.get("psi")
-    assert client._calls.transport._connection is first is not None
+    assert client._api.transport._connection is first is not None
 
 
 def test_a_connection_that_went_stale_is_made_anew(client: Client, script: Script) -> None:

@@ -27,7 +27,7 @@ from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.json_types import Json, JsonObject
 from canton.operations.engine import device_calls as calls
 from canton.operations.engine.judge import Observation
-from canton.operations.engine.step_kind import Call, Kinds, Pace, StepKind, register
+from canton.operations.engine.step_kind import Call, DeviceLimits, Kinds, StepKind, register
 from canton.operations.engine.worker import Settings, Worker
 from canton.operations.kinds.set_power import SetPower
 from canton.store.database import SECOND, Clock, Database, open_database, system_clock
@@ -36,7 +36,7 @@ from canton.store.operations import leases
 from crash import device
 
 # The device of this suite acts at most 0.1 s late.
-PACE = Pace(timeout=5.0, settle=0.3, poll=0.03, tries=12, backoff=0.02, backoff_limit=0.1)
+LIMITS = DeviceLimits(timeout=5.0, settle=0.3, poll=0.03, tries=12, backoff=0.02, backoff_limit=0.1)
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,11 @@ class WirePower:
 class SetFact:
     """One fact of a node (its disk, its port) on this suite's device."""
 
-    def __init__(self, wire: Wire, fact: str, pace: Pace) -> None:
+    def __init__(self, wire: Wire, fact: str, limits: DeviceLimits) -> None:
         self.name = f"set_{fact}/1"
         self.wire = wire
         self.fact = fact
-        self.pace = pace
+        self.limits = limits
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
         facts = await self.wire.read([f"{call.step.target}:{self.fact}" for call in calls])
@@ -168,9 +168,9 @@ class SetFact:
 
 def kinds(wire: Wire) -> Kinds:
     return register(
-        SetPower({"pcs": WirePower(wire)}, replace(PACE, batch=10)),
-        SetFact(wire, "disk", PACE),
-        SetFact(wire, "port", replace(PACE, batch=2)),
+        SetPower({"pcs": WirePower(wire)}, replace(LIMITS, batch=10)),
+        SetFact(wire, "disk", LIMITS),
+        SetFact(wire, "port", replace(LIMITS, batch=2)),
     )
 
 

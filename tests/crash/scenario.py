@@ -258,13 +258,13 @@ def _store_is_sound(case: Case) -> None:
         ).all()
         audit.verify(connection)
         events = outbox.read(connection, "psi", 0, 10_000)
-        world = invariants.World(
+        snapshot = invariants.SystemSnapshot(
             nodes=tuple(nodes.every(connection)),
             claims=tuple(invariants.Claim(*row) for row in claims),
             operations=frozenset(open_operations),
         )
     assert claims == []
-    assert invariants.violations(world) == []
+    assert invariants.violations(snapshot) == []
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     done_events = Counter(event.body.get("step") for event in events if event.body.get("state") == StepState.DONE)
     assert max(done_events.values()) == 1, f"an outcome was told twice: {done_events}"

@@ -34,9 +34,9 @@ from canton.operations.engine.completion import Attribution
 from canton.operations.engine.journal_writer import JournalWriter
 from canton.operations.engine.lease import Lease
 from canton.operations.engine.runner import DriveResources, load
-from canton.operations.engine.step_kind import Call, Pace, register
+from canton.operations.engine.step_kind import Call, DeviceLimits, register
 from canton.operations.interventions import abandon, cancel, retry, undo
-from canton.operations.plan.plan import Move, Plan, Step, Undo
+from canton.operations.plan.plan import LifecycleChange, Plan, Step, Undo
 from canton.store import audit, outbox
 from canton.store.database import SECOND, Database, open_database
 from canton.store.inventory import nodes
@@ -60,9 +60,9 @@ class Times:
     late_units: int
 
     @property
-    def pace(self) -> Pace:
+    def limits(self) -> DeviceLimits:
         unit = self.unit
-        return Pace(
+        return DeviceLimits(
             batch=3, timeout=50 * unit, settle=20 * unit, poll=5 * unit, tries=3, backoff=unit, backoff_limit=8 * unit
         )
 
@@ -216,10 +216,10 @@ class PutValue:
 
     name = KIND
 
-    def __init__(self, device: Device, process: Process, pace: Pace) -> None:
+    def __init__(self, device: Device, process: Process, limits: DeviceLimits) -> None:
         self.device = device
         self.process = process
-        self.pace = pace
+        self.limits = limits
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
         await asyncio.sleep(0)
@@ -263,7 +263,7 @@ def random_plan(rng: random.Random, observed: Mapping[str, int]) -> Plan:
             )
         )
     cleaned = [name for name in names if rng.random() < 0.5]
-    moves = tuple(Move(name, NodeEvent.CLEAN, NodeEvent.SANITISED, NodeEvent.ABANDON) for name in cleaned)
+    moves = tuple(LifecycleChange(name, NodeEvent.CLEAN, NodeEvent.SANITISED, NodeEvent.ABANDON) for name in cleaned)
     return Plan("test", "a test", tuple(steps), tuple(sorted(names)), {}, rng.choice([None, TENANT]), moves)
 
 
@@ -373,7 +373,7 @@ class Site:
             process.point()
             return result
 
-        kinds = register(PutValue(self.device, process, self.times.pace))
+        kinds = register(PutValue(self.device, process, self.times.limits))
         resources = DriveResources(
             kinds, write, lambda _: nullcontext(), lambda: 0.5, parallel=4, stopping=lambda: process.stopping
         )
@@ -400,7 +400,7 @@ class Site:
             return
         self.clock.offset -= hours * 3600 * SECOND
         with self.database.write() as connection:  # what a worker does now and then
-            leases.forgive_the_future(connection)
+            leases.reset_future_timers(connection)
 
     def decide(self, decision: str, which: int) -> None:
         """Decide about an operation that needs attention; without one, a worker drives the others."""
@@ -467,7 +467,7 @@ class Site:
             held_claims = tuple(claims.held(connection, NAMES))
             every_node = tuple(nodes.every(connection))
         open_ = [identity for identity in operations if operations[identity].state not in ENDED]
-        invariants.require(invariants.World(every_node, held_claims, frozenset(open_)))
+        invariants.require(invariants.SystemSnapshot(every_node, held_claims, frozenset(open_)))
         claimed = {claim.node: claim.operation for claim in held_claims}
         assert claimed == {name: identity for identity in open_ for name in self.plans[identity].nodes}
         for identity, its_rows in steps.items():

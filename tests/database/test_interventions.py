@@ -16,9 +16,9 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import UnknownOperation, WrongState
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import ENDED, OperationState, StepState
-from canton.operations.engine.completion import Attribution, settle
+from canton.operations.engine.completion import Attribution, finish_or_rest
 from canton.operations.interventions import abandon, cancel, retry, undo
-from canton.operations.plan.plan import Move, Plan
+from canton.operations.plan.plan import LifecycleChange, Plan
 from canton.store import audit, outbox, schema
 from canton.store.database import Database
 from canton.store.inventory import nodes
@@ -98,7 +98,7 @@ def last_event(database: Database) -> tuple[str, str]:
 def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     (name,) = add_nodes(database, 1)
     machine = Machine()
-    moves = (Move(name, done=NodeEvent.MAINTENANCE),)
+    moves = (LifecycleChange(name, done=NodeEvent.MAINTENANCE),)
     identity = order(database, replace(plan_of(set_value(1, name), nodes=(name,)), moves=moves))
     (state_before,) = node_states(database).values()
     by_hand(database, cancel, identity, BOB)
@@ -359,9 +359,9 @@ def test_abandon_releases_nodes_and_quarantines_those_between_owners(database: D
             set_value(1, coming), set_value(2, cleaned, needs=(1,)), nodes=(coming, cleaned, resting, claimed_only)
         ),
         moves=(
-            Move(coming, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, TENANT),
-            Move(cleaned, NodeEvent.CLEAN, NodeEvent.SANITISED, NodeEvent.ABANDON),
-            Move(resting, done=NodeEvent.MAINTENANCE),
+            LifecycleChange(coming, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, TENANT),
+            LifecycleChange(cleaned, NodeEvent.CLEAN, NodeEvent.SANITISED, NodeEvent.ABANDON),
+            LifecycleChange(resting, done=NodeEvent.MAINTENANCE),
         ),
     )
     identity = stuck(database, Machine(refuse={coming: [permanent()]}), plan)
@@ -409,13 +409,13 @@ def test_where_a_node_ends(database: Database, ends: OperationState, expected: N
     (name,) = add_nodes(database, 1)
     with database.write() as connection:
         add_tenant(connection)
-    moves = (Move(name, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, TENANT),)
+    moves = (LifecycleChange(name, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, TENANT),)
     plan = replace(plan_of(nodes=(name,)), moves=moves)
     identity = order(database, plan)
     with database.write() as connection:
         if doubted:
             nodes.put(connection, name, NodeState.QUARANTINED, None)
-        settle(connection, journal.find(connection, identity), plan, ends, BOB)
+        finish_or_rest(connection, journal.find(connection, identity), plan, ends, BOB)
     with database.read() as connection:
         (node,) = nodes.every(connection)
     assert node.state is (NodeState.QUARANTINED if doubted else expected)
@@ -427,13 +427,13 @@ def test_a_doubt_that_is_being_raised_is_not_overwritten(database: Database) -> 
     (name,) = add_nodes(database, 1)
     with database.write() as connection:
         add_tenant(connection)
-    moves = (Move(name, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, TENANT),)
+    moves = (LifecycleChange(name, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, TENANT),)
     plan = replace(plan_of(nodes=(name,)), moves=moves)
     identity = order(database, plan)
 
     def end() -> None:
         with database.write() as connection:
-            settle(connection, journal.find(connection, identity, lock=True), plan, Op.DONE, BOB)
+            finish_or_rest(connection, journal.find(connection, identity, lock=True), plan, Op.DONE, BOB)
 
     with ThreadPoolExecutor(1) as pool:
         with database.write() as connection:

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import LeaseLost, StepFailure
 from canton.domain.json_types import Json
 from canton.domain.operation import OperationState, StepState
-from canton.operations.engine.completion import Attribution, settle
+from canton.operations.engine.completion import Attribution, finish_or_rest
 from canton.operations.engine.journal_writer import JournalWriter
 from canton.operations.engine.lease import Lease, uptime
 from canton.operations.engine.runner import Drive, hand_back, load
@@ -199,10 +199,10 @@ def test_a_clock_that_was_set_back_does_not_delay_open_operations(database: Data
     change(database, ended, due_at=None, touched_at=database_now() + hour)
     change(database, near, due_at=database_now() + hour, touched_at=database_now() + SECOND // 2)
     with database.write() as connection:
-        assert leases.forgive_the_future(connection) == 1
+        assert leases.reset_future_timers(connection) == 1
     assert [lease_row.operation for lease_row in take(database)] == [queued]
     with database.write() as connection:
-        assert leases.forgive_the_future(connection) == 0
+        assert leases.reset_future_timers(connection) == 0
 
 
 def test_no_operation_is_taken_twice(database: Database) -> None:
@@ -285,7 +285,7 @@ def taken_over(database: Database, lease: Lease) -> None:
 
 def ended(connection: Connection, lease: Lease) -> list[outbox.Event]:
     stored_operation = journal.find(connection, lease.operation)
-    return [settle(connection, stored_operation, plan_of(), OperationState.DONE, Attribution("canton", "late"))]
+    return [finish_or_rest(connection, stored_operation, plan_of(), OperationState.DONE, Attribution("canton", "late"))]
 
 
 async def write_rows(database: Database, lease: Lease) -> None:

@@ -27,8 +27,8 @@ from canton.domain.errors import (
 )
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
-from canton.operations.engine.completion import Attribution, settle
-from canton.operations.plan.plan import Move, Plan
+from canton.operations.engine.completion import Attribution, finish_or_rest
+from canton.operations.plan.plan import LifecycleChange, Plan
 from canton.operations.submit import Receipt, Submission, dry_run, submit
 from canton.store import audit, outbox, schema
 from canton.store.database import SECOND, Database
@@ -54,8 +54,8 @@ def over(*names: str, **changes: Any) -> Plan:
     return replace(plan, **({"inputs": {f"node:{name}": 1 for name in names}} | changes))
 
 
-def cleaning(name: str) -> Move:
-    return Move(name, start=NodeEvent.CLEAN, done=NodeEvent.SANITISED, undone=NodeEvent.ABANDON)
+def cleaning(name: str) -> LifecycleChange:
+    return LifecycleChange(name, start=NodeEvent.CLEAN, done=NodeEvent.SANITISED, undone=NodeEvent.ABANDON)
 
 
 def in_threads(count: int, work: Callable[[int], T]) -> list[T | CantonError]:
@@ -132,7 +132,7 @@ def test_the_first_event_moves_the_node_to_its_tenant(database: Database) -> Non
     (name,) = add_nodes(database, 1)
     with database.write() as connection:
         add_tenant(connection)
-    move = Move(name, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, tenant=TENANT)
+    move = LifecycleChange(name, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, tenant=TENANT)
     order(database, over(name, moves=(move,)))
     with database.read() as connection:
         (node,) = nodes.find(connection, [name])
@@ -146,7 +146,7 @@ def refusals(database: Database) -> dict[str, tuple[type[CantonError], Plan, Sub
     reviewed = dry_run(database, over(one, summary="reviewed")).digest
     with database.write() as connection:
         move_node(connection, three)
-    impossible = Move(one, start=NodeEvent.SANITISED, done=NodeEvent.SANITISED, undone=NodeEvent.ABANDON)
+    impossible = LifecycleChange(one, start=NodeEvent.SANITISED, done=NodeEvent.SANITISED, undone=NodeEvent.ABANDON)
     return {
         "invalid": (InvalidPlan, plan_of(set_value(2, one)), ALICE),
         "unknown nodes": (UnknownNodes, over(one, "x9c9s9b9n9"), replace(ALICE, key="k")),
@@ -269,7 +269,7 @@ def finish(database: Database, identity: str) -> None:
     """End an operation as its last transaction does."""
     with database.write() as connection:
         stored_operation = journal.find(connection, identity, lock=True)
-        settle(connection, stored_operation, plan_of(), OperationState.DONE, Attribution("canton", "test"))
+        finish_or_rest(connection, stored_operation, plan_of(), OperationState.DONE, Attribution("canton", "test"))
 
 
 def test_a_claimed_node_names_its_holder_purpose_and_since(database: Database) -> None:

@@ -23,9 +23,9 @@ from canton.domain.errors import DatabaseUnavailable, PermanentFailure, StepFail
 from canton.domain.json_types import JsonObject
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
-from canton.operations.engine.step_kind import Call, Pace, register
+from canton.operations.engine.step_kind import Call, DeviceLimits, register
 from canton.operations.engine.worker import Worker
-from canton.operations.plan.plan import Move, Step
+from canton.operations.plan.plan import LifecycleChange, Step
 from canton.store import audit, outbox, schema
 from canton.store.database import SECOND, Database
 from canton.store.database import now as database_now
@@ -68,7 +68,7 @@ def carry_out(
     database: Database,
     machine: Machine,
     *steps: Step,
-    pace: Pace = QUICK,
+    limits: DeviceLimits = QUICK,
     kind: SetValue | None = None,
     **settings: Any,
 ) -> str:
@@ -76,7 +76,7 @@ def carry_out(
 
     async def scenario() -> str:
         identity = order(database, plan_of(*steps))
-        async with working(database, kind or SetValue(machine, pace), **settings):
+        async with working(database, kind or SetValue(machine, limits), **settings):
             await rested(database, identity)
         return identity
 
@@ -97,7 +97,9 @@ def test_a_plan_is_carried_out_in_order_and_lets_go(database: Database) -> None:
         set_value(3, three, needs=(1,)),
         set_value(4, one, "off", needs=(2, 3)),
     )
-    plan = replace(plan_of(*steps, nodes=(one, two, three)), moves=(Move(three, done=NodeEvent.MAINTENANCE),))
+    plan = replace(
+        plan_of(*steps, nodes=(one, two, three)), moves=(LifecycleChange(three, done=NodeEvent.MAINTENANCE),)
+    )
 
     async def scenario() -> str:
         async with working(database, SetValue(machine)):
@@ -193,7 +195,7 @@ def test_an_operation_makes_only_so_many_calls_at_a_time(database: Database) -> 
 def test_steps_that_a_device_takes_together_are_one_call(database: Database) -> None:
     machine = Machine(values={"t2": "on"})
     steps = [*on("a", 1, 2, 3, 4, 5, 6, 7), *on("b", 8, 9)]
-    identity = carry_out(database, machine, *steps, pace=replace(QUICK, batch=4))
+    identity = carry_out(database, machine, *steps, limits=replace(QUICK, batch=4))
     assert operation(database, identity).state is Op.DONE
     assert sorted(machine.batches) == [("t1", "t3", "t4"), ("t5", "t6", "t7"), ("t8", "t9")]
     assert machine.calls["observe"] == 6  # before and after each act
@@ -202,7 +204,7 @@ def test_steps_that_a_device_takes_together_are_one_call(database: Database) -> 
 def test_a_batch_that_half_fails_is_recorded_per_target(database: Database) -> None:
     machine = Machine(refuse={"t2": [permanent("no such port")], "t3": [temporary("locked")]})
     identity = carry_out(
-        database, machine, *on("a", 1, 2, 3), set_value(4, "t4", needs=(2,)), pace=replace(QUICK, batch=9)
+        database, machine, *on("a", 1, 2, 3), set_value(4, "t4", needs=(2,)), limits=replace(QUICK, batch=9)
     )
     journal_rows = rows(database, identity)
     assert states(database, identity) == {1: S.DONE, 2: S.FAILED, 3: S.DONE, 4: S.PENDING}
@@ -238,7 +240,7 @@ def test_a_lost_answer_is_not_a_reason_to_act_again(database: Database) -> None:
 
 def test_an_act_that_shows_late_is_waited_for(database: Database) -> None:
     machine = Machine(late={"t": 0.15}, lose_answers=1)
-    identity = carry_out(database, machine, set_value(1, "t"), pace=replace(QUICK, settle=5.0, tries=99))
+    identity = carry_out(database, machine, set_value(1, "t"), limits=replace(QUICK, settle=5.0, tries=99))
     assert operation(database, identity).state is Op.DONE
     assert machine.acts == [("t", "on")]
     assert machine.calls["observe"] > 2
@@ -276,7 +278,7 @@ def test_a_write_that_took_long_does_not_shorten_the_time_to_show(
 
     monkeypatch.setattr(Worker, "_write", slow_write)
     machine = Machine(late={"t": 0.2})
-    identity = carry_out(database, machine, set_value(1, "t"), pace=replace(QUICK, settle=0.25, tries=99))
+    identity = carry_out(database, machine, set_value(1, "t"), limits=replace(QUICK, settle=0.25, tries=99))
     assert operation(database, identity).state is Op.DONE
     assert machine.acts == [("t", "on")]
     assert not delays
@@ -285,7 +287,7 @@ def test_a_write_that_took_long_does_not_shorten_the_time_to_show(
 def test_temporary_failures_pass(database: Database) -> None:
     """A refusal says that nothing was done: there is nothing to wait for, however long an act may take to show."""
     machine = Machine(blind=[temporary("no route")], refuse={"t": [temporary(), temporary()]})
-    identity = carry_out(database, machine, set_value(1, "t"), pace=replace(QUICK, settle=900.0))
+    identity = carry_out(database, machine, set_value(1, "t"), limits=replace(QUICK, settle=900.0))
     (row,) = rows(database, identity).values()
     assert (row.state, row.tries, row.acts, row.error) == (S.DONE, 4, 3, None)
 
@@ -315,7 +317,7 @@ def test_a_passed_deadline_asks_a_person(database: Database) -> None:
     machine = Machine(deaf={"t"})
     step = replace(set_value(1, "t"), deadline=0.08)
     started = time.monotonic()
-    identity = carry_out(database, machine, step, pace=replace(QUICK, settle=60.0))
+    identity = carry_out(database, machine, step, limits=replace(QUICK, settle=60.0))
     assert time.monotonic() - started < 30
     assert "did not reach value on within 0.08 s" in str(attention(database, identity)["failed"])
     assert len(machine.acts) == 1
@@ -572,15 +574,15 @@ def test_workers_share_and_none_drives_what_another_drives(database: Database) -
 def test_a_timer_is_a_row_and_any_worker_continues(database: Database) -> None:
     async def scenario() -> None:
         machine = Machine(late={"t": 0.4})
-        pace = replace(QUICK, settle=60.0, poll=0.5)
+        limits = replace(QUICK, settle=60.0, poll=0.5)
         identity = order(database, plan_of(set_value(1, "t")))
-        async with working(database, SetValue(machine, pace)) as first:
+        async with working(database, SetValue(machine, limits)) as first:
             await until(lambda: bool(machine.acts) and not first._driving)
             stored_operation = operation(database, identity)
             assert stored_operation.worker is None
             assert stored_operation.due_at == rows(database, identity)[1].not_before
             assert len(asyncio.all_tasks()) < 5, "nothing sleeps for it"
-        async with working(database, SetValue(machine, pace)):
+        async with working(database, SetValue(machine, limits)):
             await rested(database, identity)
         assert operation(database, identity).state is Op.DONE
         assert machine.acts == [("t", "on")]
@@ -633,8 +635,8 @@ def test_a_worker_that_replaces_itself_keeps_the_new_lease(database: Database) -
     async def scenario() -> None:
         machine = Machine(gates={"t": asyncio.Event()})
         identity = order(database, plan_of(set_value(1, "t")))
-        pace = replace(QUICK, timeout=30.0)
-        async with working(database, SetValue(machine, pace), sweep=0.1, lease=60.0) as worker:
+        limits = replace(QUICK, timeout=30.0)
+        async with working(database, SetValue(machine, limits), sweep=0.1, lease=60.0) as worker:
             await until(lambda: "t" in machine.at_gate)
             (_, old), *_ = worker._driving.values()
             expire(database, identity)
@@ -742,7 +744,7 @@ def test_a_request_that_a_dead_worker_sent_late_is_given_its_time_to_show(databa
 
     So a successor counts the settling time from the take-over, and not from the intent in the journal.
     """
-    pace = replace(QUICK, settle=1.0)
+    limits = replace(QUICK, settle=1.0)
     identity = order(database, plan_of(set_value(1, "a")))
     machine = Machine(values={"a": "off"})
     with database.write() as connection:
@@ -753,7 +755,7 @@ def test_a_request_that_a_dead_worker_sent_late_is_given_its_time_to_show(databa
     machine.shows_later.append((time.monotonic() + 0.3, "a", "on"))
 
     async def scenario() -> None:
-        async with working(database, SetValue(machine, pace)):
+        async with working(database, SetValue(machine, limits)):
             await rested(database, identity)
 
     asyncio.run(scenario())

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from canton.domain.errors import WrongState
 from canton.domain.lifecycle import RESTING, NodeEvent, NodeState, must_have_tenant
 from canton.domain.node import Node
-from canton.operations.plan.plan import Move, Plan, Undo, check
-from canton.operations.planners.move_nodes import ORDERS, plan_move
+from canton.operations.plan.plan import LifecycleChange, Plan, Undo, check
+from canton.operations.planners.node_lifecycle import ACTIONS, plan_lifecycle_action
 from canton.operations.planners.power_nodes import NodeSnapshot, plan_power
 
-MAINTENANCE = ORDERS["maintenance"]
+MAINTENANCE = ACTIONS["maintenance"]
 MAY_BE_MAINTAINED = sorted(state for state in NodeState if MAINTENANCE.end(state))
-IMPOSSIBLE = [(verb, state) for verb, order in ORDERS.items() for state in NodeState if not order.end(state)]
+IMPOSSIBLE = [(verb, state) for verb, action in ACTIONS.items() for state in NodeState if not action.end(state)]
 
 
 def node(n: int, state: NodeState = NodeState.FREE, version: int = 1) -> Node:
@@ -60,8 +60,8 @@ def test_what_was_never_seen_is_left_as_it_is() -> None:
 
 def test_the_orders_lead_where_the_life_cycle_says() -> None:
     ends = {
-        verb: {str(state): str(order.end(state)) for state in NodeState if order.end(state)}
-        for verb, order in ORDERS.items()
+        verb: {str(state): str(action.end(state)) for state in NodeState if action.end(state)}
+        for verb, action in ACTIONS.items()
     }
     assert ends == {
         "enroll": {"discovered": "free", "quarantined": "free", "maintenance": "free"},
@@ -73,29 +73,29 @@ def test_the_orders_lead_where_the_life_cycle_says() -> None:
 
 
 def test_from_every_state_that_a_node_can_rest_in_an_order_leads_on() -> None:
-    """A retired node is deleted; ``api/test_node_moves.py`` walks the same with a worker."""
-    stuck = [state for state in RESTING if not any(order.end(state) for order in ORDERS.values())]
+    """A retired node is deleted; ``api/test_node_lifecycle.py`` walks the same with a worker."""
+    stuck = [state for state in RESTING if not any(action.end(state) for action in ACTIONS.values())]
     assert stuck == [NodeState.RETIRED]
 
 
 @pytest.mark.parametrize("state", MAY_BE_MAINTAINED)
 def test_a_node_without_a_tenant_is_powered_off_for_maintenance(state: NodeState) -> None:
-    plan = plan_move(seen(node(0, state, version=5), power={"x1000c0s0b0n0": "on"}), MAINTENANCE)
+    plan = plan_lifecycle_action(seen(node(0, state, version=5), power={"x1000c0s0b0n0": "on"}), MAINTENANCE)
     assert (plan.kind, plan.summary) == ("node.maintenance", "take x1000c0s0b0n0 into maintenance")
     assert [step.goal for step in plan.steps] == [{"power": "off"}]
     assert undo_of(plan) == {"x1000c0s0b0n0": Undo("set_power/1", {"power": "on"})}
-    assert plan.moves == (Move("x1000c0s0b0n0", done=NodeEvent.MAINTENANCE),)
+    assert plan.moves == (LifecycleChange("x1000c0s0b0n0", done=NodeEvent.MAINTENANCE),)
     assert plan.inputs == {"node:x1000c0s0b0n0": 5}
 
 
 def test_a_node_whose_controller_is_dead_goes_into_maintenance_without_a_step() -> None:
-    assert plan_move(seen(node(0)), MAINTENANCE, power_off=False).steps == ()
+    assert plan_lifecycle_action(seen(node(0)), MAINTENANCE, power_off=False).steps == ()
 
 
 @pytest.mark.parametrize("verb", ["enroll", "assign", "release"])
 def test_a_node_that_changes_hands_is_off_and_never_switched_on_again_by_an_undo(verb: str) -> None:
-    state = next(state for state in NodeState if ORDERS[verb].end(state))
-    plan = plan_move(seen(node(0, state), power={"x1000c0s0b0n0": "on"}), ORDERS[verb], "psi")
+    state = next(state for state in NodeState if ACTIONS[verb].end(state))
+    plan = plan_lifecycle_action(seen(node(0, state), power={"x1000c0s0b0n0": "on"}), ACTIONS[verb], "psi")
     assert [(step.goal, step.undo) for step in plan.steps] == [({"power": "off"}, None)]
     assert {move.tenant for move in plan.moves} == {"psi"} == {plan.tenant}
 
@@ -106,21 +106,21 @@ def test_a_node_that_changes_hands_is_off_and_never_switched_on_again_by_an_undo
     ("release", "into quarantine; not sanitised"),
 ])  # fmt: skip
 def test_a_plan_says_what_canton_does_not_do(verb: str, words: str) -> None:
-    state = next(state for state in NodeState if ORDERS[verb].end(state))
-    assert words in plan_move(seen(node(0, state)), ORDERS[verb], "psi").summary
+    state = next(state for state in NodeState if ACTIONS[verb].end(state))
+    assert words in plan_lifecycle_action(seen(node(0, state)), ACTIONS[verb], "psi").summary
 
 
 @pytest.mark.parametrize(("verb", "state"), IMPOSSIBLE)
 def test_an_order_that_the_life_cycle_does_not_have_refuses_the_plan(verb: str, state: NodeState) -> None:
-    good = next(state for state in NodeState if ORDERS[verb].end(state))
+    good = next(state for state in NodeState if ACTIONS[verb].end(state))
     refusal = rf"node {verb} takes only nodes that are .*, and x1000c0s1b0n0 is (in )?{state}"
     with pytest.raises(WrongState, match=refusal):
-        plan_move(seen(node(0, good), node(1, state)), ORDERS[verb])
+        plan_lifecycle_action(seen(node(0, good), node(1, state)), ACTIONS[verb])
 
 
 def test_a_refusal_says_in_maintenance_as_people_do() -> None:
     with pytest.raises(WrongState, match=r"node retire takes only nodes that are in maintenance, and .* is free"):
-        plan_move(seen(node(0, NodeState.FREE)), ORDERS["retire"])
+        plan_lifecycle_action(seen(node(0, NodeState.FREE)), ACTIONS["retire"])
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_refusal_says_in_maintenance_as_people_do() -> None:
 )
 def test_a_refused_order_says_which_commands_lead_to_it(verb: str, state: str, hint: str) -> None:
     with pytest.raises(WrongState) as refusal:
-        plan_move(seen(*(node(n, NodeState(state)) for n in range(2))), ORDERS[verb])
+        plan_lifecycle_action(seen(*(node(n, NodeState(state)) for n in range(2))), ACTIONS[verb])
     assert refusal.value.message.endswith(hint)
     assert refusal.value.details == {"nodes": "x1000c0s[0-1]b0n0", "states": [state]}
 
@@ -164,7 +164,7 @@ def test_equal_snapshots_give_equal_digests(snapshot: NodeSnapshot) -> None:
     same = NodeSnapshot(tuple(snapshot.nodes), dict(sorted(snapshot.power.items(), reverse=True)), snapshot.device)
     for plan, same_plan in (
         (plan_power(snapshot, "on"), plan_power(same, "on")),
-        (plan_move(snapshot, MAINTENANCE), plan_move(same, MAINTENANCE)),
+        (plan_lifecycle_action(snapshot, MAINTENANCE), plan_lifecycle_action(same, MAINTENANCE)),
     ):
         assert check(plan).digest == same_plan.digest
 
@@ -174,4 +174,4 @@ def test_a_node_that_moved_moves_the_digest(snapshot: NodeSnapshot) -> None:
     first, *other_nodes = snapshot.nodes
     later = replace(snapshot, nodes=[replace(first, version=first.version + 1), *other_nodes])
     assert plan_power(later, "off").digest != plan_power(snapshot, "off").digest
-    assert plan_move(later, MAINTENANCE).digest != plan_move(snapshot, MAINTENANCE).digest
+    assert plan_lifecycle_action(later, MAINTENANCE).digest != plan_lifecycle_action(snapshot, MAINTENANCE).digest

@@ -1,4 +1,4 @@
-"""Each invariant is violated by a world that breaks only it, and by no sequence of correct changes."""
+"""Each invariant is violated by a snapshot that breaks only it, and by no sequence of correct changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canton.domain.errors import InvariantBroken
-from canton.domain.invariants import INVARIANTS, Claim, Port, Violation, World, name_of, require, violations
+from canton.domain.invariants import INVARIANTS, Claim, Port, SystemSnapshot, Violation, name_of, require, violations
 from canton.domain.lifecycle import NodeEvent, NodeState, events_from, is_transient, must_have_tenant, next_state
 from canton.domain.node import Node
 
@@ -39,41 +39,41 @@ def open_operations(*names: str) -> frozenset[str]:
 
 
 SOUND = {
-    "an empty world": World(),
-    "a node at rest": World(nodes=(node(S.FREE),), ports=(port(),)),
-    "a tenant's node": World(nodes=(node(S.ASSIGNED, "psi"),), ports=(port("psi"),)),
-    "a tenant's node that was cut off": World(nodes=(node(S.ASSIGNED, "psi"),), ports=(port(),)),
-    "a node on its way to a tenant": World(
+    "an empty snapshot": SystemSnapshot(),
+    "a node at rest": SystemSnapshot(nodes=(node(S.FREE),), ports=(port(),)),
+    "a tenant's node": SystemSnapshot(nodes=(node(S.ASSIGNED, "psi"),), ports=(port("psi"),)),
+    "a tenant's node that was cut off": SystemSnapshot(nodes=(node(S.ASSIGNED, "psi"),), ports=(port(),)),
+    "a node on its way to a tenant": SystemSnapshot(
         nodes=(node(S.JOINING, "psi"),), claims=(claim(),), operations=open_operations("op_1"), ports=(port("psi"),)
     ),
-    "a node at rest under a power operation": World(
+    "a node at rest under a power operation": SystemSnapshot(
         nodes=(node(S.ASSIGNED, "psi"),), claims=(claim(),), operations=open_operations("op_1")
     ),
-    "one operation with two nodes": World(
+    "one operation with two nodes": SystemSnapshot(
         nodes=(node(S.CLEANING), node(S.CLEANING, xname=OTHER)),
         claims=(claim(), claim(xname=OTHER)),
         operations=open_operations("op_1"),
     ),
-    "an operation that claims nothing": World(operations=open_operations("op_1")),
-    "two nodes without a nid": World(nodes=(node(S.FREE), node(S.FREE, xname=OTHER))),
-    "a tenant's gateway": World(ports=(port("psi", xname=None),)),
+    "an operation that claims nothing": SystemSnapshot(operations=open_operations("op_1")),
+    "two nodes without a nid": SystemSnapshot(nodes=(node(S.FREE), node(S.FREE, xname=OTHER))),
+    "a tenant's gateway": SystemSnapshot(ports=(port("psi", xname=None),)),
 }
 
 BROKEN = [
     (
-        World(nodes=(node(S.FREE, "psi"),)),
+        SystemSnapshot(nodes=(node(S.FREE, "psi"),)),
         Violation("tenant-matches-state", NODE, "is free and names psi"),
     ),
     (
-        World(nodes=(node(S.ASSIGNED),)),
+        SystemSnapshot(nodes=(node(S.ASSIGNED),)),
         Violation("tenant-matches-state", NODE, "is assigned and names no tenant"),
     ),
     (
-        World(nodes=(node(S.CLEANING),)),
+        SystemSnapshot(nodes=(node(S.CLEANING),)),
         Violation("transient-node-is-claimed", NODE, "is cleaning and no open operation claims it"),
     ),
     (
-        World(
+        SystemSnapshot(
             nodes=(node(S.FREE),),
             claims=(claim("op_2"), claim("op_1")),
             operations=open_operations("op_1", "op_2"),
@@ -81,45 +81,45 @@ BROKEN = [
         Violation("one-claim-per-node", NODE, "is claimed 2 times, by op_1, op_2"),
     ),
     (
-        World(nodes=(node(S.FREE),), claims=(claim(),)),
+        SystemSnapshot(nodes=(node(S.FREE),), claims=(claim(),)),
         Violation("claim-has-open-operation", NODE, "is claimed for 'assign' by op_1, which is not open"),
     ),
     (
-        World(ports=(port("psi", "cscs", xname=None),)),
+        SystemSnapshot(ports=(port("psi", "cscs", xname=None),)),
         Violation("one-tenant-per-port", PORT, "carries cscs and psi"),
     ),
     *(
         (
-            World(nodes=(node(state),), ports=(port("psi"),)),
+            SystemSnapshot(nodes=(node(state),), ports=(port("psi"),)),
             Violation("port-between-tenants-is-empty", PORT, f"carries psi to {NODE}, which has no tenant"),
         )
         for state in NodeState
         if not must_have_tenant(state) and not is_transient(state)
     ),
     (
-        World(ports=(port("psi"),)),
+        SystemSnapshot(ports=(port("psi"),)),
         Violation("port-between-tenants-is-empty", PORT, f"carries psi to {NODE}, which has no tenant"),
     ),
     (
-        World(nodes=(node(S.ASSIGNED, "psi"),), ports=(port("cscs"),)),
+        SystemSnapshot(nodes=(node(S.ASSIGNED, "psi"),), ports=(port("cscs"),)),
         Violation("port-carries-own-tenant", PORT, f"carries cscs to {NODE}, which is psi's"),
     ),
     (
-        World(nodes=(node(S.FREE, nid=7), node(S.FREE, xname=OTHER, nid=7))),
+        SystemSnapshot(nodes=(node(S.FREE, nid=7), node(S.FREE, xname=OTHER, nid=7))),
         Violation("nid-is-unique", "nid 7", f"belongs to {NODE} and {OTHER}"),
     ),
 ]
 
 
-@pytest.mark.parametrize("world", SOUND.values(), ids=SOUND.keys())
-def test_a_sound_world_breaks_nothing(world: World) -> None:
-    assert violations(world) == []
-    require(world)
+@pytest.mark.parametrize("snapshot", SOUND.values(), ids=SOUND.keys())
+def test_a_sound_world_breaks_nothing(snapshot: SystemSnapshot) -> None:
+    assert violations(snapshot) == []
+    require(snapshot)
 
 
-@pytest.mark.parametrize(("world", "expected"), BROKEN)
-def test_a_broken_world_breaks_exactly_one_rule(world: World, expected: Violation) -> None:
-    assert violations(world) == [expected]
+@pytest.mark.parametrize(("snapshot", "expected"), BROKEN)
+def test_a_broken_world_breaks_exactly_one_rule(snapshot: SystemSnapshot, expected: Violation) -> None:
+    assert violations(snapshot) == [expected]
 
 
 def test_every_rule_is_seen_to_break_and_says_why() -> None:
@@ -128,17 +128,17 @@ def test_every_rule_is_seen_to_break_and_says_why() -> None:
 
 
 def test_a_node_held_by_a_closed_operation_is_as_good_as_not_held() -> None:
-    world = World(nodes=(node(S.CLEANING),), claims=(claim(),), operations=open_operations("op_2"))
-    assert {violation.invariant for violation in violations(world)} == {
+    snapshot = SystemSnapshot(nodes=(node(S.CLEANING),), claims=(claim(),), operations=open_operations("op_2"))
+    assert {violation.invariant for violation in violations(snapshot)} == {
         "transient-node-is-claimed",
         "claim-has-open-operation",
     }
 
 
 def test_require_lists_what_it_found_and_keeps_the_message_short() -> None:
-    world = World(nodes=tuple(node(S.FREE, "psi", xname=f"x1000c0s{slot}b0n0") for slot in range(7)))
+    snapshot = SystemSnapshot(nodes=tuple(node(S.FREE, "psi", xname=f"x1000c0s{slot}b0n0") for slot in range(7)))
     with pytest.raises(InvariantBroken, match="7 found: x1000c0s0b0n0: is free and names psi") as broken:
-        require(world)
+        require(snapshot)
     assert "x1000c0s4b0n0" in broken.value.message
     assert "x1000c0s5b0n0" not in broken.value.message
     assert [["tenant-matches-state", f"x1000c0s{slot}b0n0", "is free and names psi"] for slot in range(7)] == (
@@ -160,8 +160,8 @@ class Model:
     traces: dict[str, str] = field(default_factory=dict)
     """Whose data is on a node. Canton cannot see it, so no rule reads it."""
 
-    def world(self) -> World:
-        return World(
+    def snapshot(self) -> SystemSnapshot:
+        return SystemSnapshot(
             nodes=tuple(self.nodes.values()),
             claims=tuple(self.claims.values()),
             operations=frozenset(claim.operation for claim in self.claims.values()),
@@ -201,7 +201,7 @@ class Model:
         if event is E.SANITISED:
             self.traces.pop(node.xname, None)
         self.move(node, event, node.tenant)
-        require(self.world())
+        require(self.snapshot())
         del self.claims[node.xname]
 
     def move(self, node: Node, event: NodeEvent, tenant: str | None = None) -> None:
@@ -209,7 +209,7 @@ class Model:
         state = next_state(node.state, event)
         if not must_have_tenant(state):
             self.ports[node.xname] = frozenset()
-            require(self.world())
+            require(self.snapshot())
             tenant = None
         self.nodes[node.xname] = replace(node, state=state, tenant=tenant, version=node.version + 1)
 
@@ -220,4 +220,4 @@ def test_no_life_that_a_correct_canton_leads_breaks_a_rule(choices: list[int]) -
     for choice in choices:
         possible = model.possible()
         possible[choice % len(possible)]()
-        assert violations(model.world()) == []
+        assert violations(model.snapshot()) == []

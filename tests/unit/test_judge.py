@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.json_types import JsonObject, canonical
 from canton.domain.operation import StepState
-from canton.operations.engine.judge import Moment, Observation, describe, judge, judge_act, reached
-from canton.operations.engine.step_kind import Pace
+from canton.operations.engine.judge import DecisionTime, Observation, describe, judge, judge_act, reached
+from canton.operations.engine.step_kind import DeviceLimits
 from canton.operations.plan.plan import Step
 from canton.store.database import SECOND
 from canton.store.operations.journal import StepRow
@@ -24,7 +24,7 @@ OTHER: JsonObject = {"power": "off"}
 BUSY = TemporaryFailure("busy", retry_after=3)
 REFUSED = PermanentFailure("no such node")
 STEP = Step(1, "set_power/1", "x1000c0s0b0n0", "pcs", GOAL, deadline=100.0)
-PACE = Pace(settle=20.0, poll=2.0, tries=3, backoff=4.0, backoff_limit=10.0)
+LIMITS = DeviceLimits(settle=20.0, poll=2.0, tries=3, backoff=4.0, backoff_limit=10.0)
 
 
 def row(state: StepState = S.PENDING, **at: float | None) -> StepRow:
@@ -37,8 +37,8 @@ def row(state: StepState = S.PENDING, **at: float | None) -> StepRow:
     return replace(StepRow(1, "set_power/1", "x1000c0s0b0n0", state), **fields)  # type: ignore[arg-type]
 
 
-def moment(jitter: float = 1.0) -> Moment:
-    return Moment(NOW, lambda: jitter, NOW, NOW)
+def decision_time(jitter: float = 1.0) -> DecisionTime:
+    return DecisionTime(NOW, lambda: jitter, NOW, NOW)
 
 
 def seconds(instant: int | None) -> float | None:
@@ -165,53 +165,56 @@ def compare(case: Case, new_row: StepRow) -> None:
 
 @pytest.mark.parametrize("case", LOOKS.values(), ids=LOOKS.keys())
 def test_a_look_decides(case: Case) -> None:
-    compare(case, judge(case.step, case.old_row, PACE, case.sighting, moment()))
+    compare(case, judge(case.step, case.old_row, LIMITS, case.sighting, decision_time()))
 
 
 @pytest.mark.parametrize("case", READ_BACKS.values(), ids=READ_BACKS.keys())
 def test_a_read_back_decides(case: Case) -> None:
-    compare(case, judge_act(case.step, case.old_row, PACE, case.sighting, case.answer, moment()))
+    compare(case, judge_act(case.step, case.old_row, LIMITS, case.sighting, case.answer, decision_time()))
 
 
 def test_an_act_is_counted_before_it_is_done() -> None:
-    first = judge(STEP, row(), PACE, OTHER, moment())
+    first = judge(STEP, row(), LIMITS, OTHER, decision_time())
     assert (first.acts, first.tries, seconds(first.begun_at), seconds(first.acted_at)) == (1, 1, 0, 0)
-    verdict = judge(STEP, row(S.WAITING, acts=4, tries=1, begun_at=-40, acted_at=-30), PACE, OTHER, moment())
+    verdict = judge(STEP, row(S.WAITING, acts=4, tries=1, begun_at=-40, acted_at=-30), LIMITS, OTHER, decision_time())
     assert (verdict.acts, verdict.tries, seconds(verdict.begun_at), seconds(verdict.acted_at)) == (5, 2, -40, 0)
 
 
 def test_the_time_to_show_counts_from_the_end_of_a_long_call() -> None:
     acting_row = row(S.ACTING, acts=1, tries=1, begun_at=-25, acted_at=-25)
-    assert seconds(judge_act(STEP, acting_row, PACE, OTHER, None, moment()).acted_at) == 0
-    assert judge_act(STEP, row(S.ACTING, acts=1, tries=1, begun_at=0), PACE, OTHER, BUSY, moment()).acted_at is None
+    assert seconds(judge_act(STEP, acting_row, LIMITS, OTHER, None, decision_time()).acted_at) == 0
+    assert (
+        judge_act(STEP, row(S.ACTING, acts=1, tries=1, begun_at=0), LIMITS, OTHER, BUSY, decision_time()).acted_at
+        is None
+    )
 
 
 def test_a_slow_look_shows_what_was_there_when_it_began() -> None:
     """The observation was made before the time to show and arrived after it: acting on it would act twice."""
     acted = row(S.WAITING, acts=1, tries=1, begun_at=-25, acted_at=-21)
-    slow = Moment(NOW, lambda: 1.0, NOW - 2 * SECOND, NOW)
-    assert judge(STEP, acted, PACE, OTHER, moment()).state is S.ACTING
-    waiting = judge(STEP, acted, PACE, OTHER, slow)
+    slow = DecisionTime(NOW, lambda: 1.0, NOW - 2 * SECOND, NOW)
+    assert judge(STEP, acted, LIMITS, OTHER, decision_time()).state is S.ACTING
+    waiting = judge(STEP, acted, LIMITS, OTHER, slow)
     assert (waiting.state, waiting.acts, seconds(waiting.not_before)) == (S.WAITING, 1, 2)
-    assert judge(STEP, acted, PACE, GOAL, slow).state is S.DONE
+    assert judge(STEP, acted, LIMITS, GOAL, slow).state is S.DONE
     holding_row = row(S.HOLDING, begun_at=-40, held_at=-31)
-    assert judge(HOLD, holding_row, PACE, GOAL, moment()).state is S.DONE
-    verdict = judge(HOLD, holding_row, PACE, GOAL, slow)
+    assert judge(HOLD, holding_row, LIMITS, GOAL, decision_time()).state is S.DONE
+    verdict = judge(HOLD, holding_row, LIMITS, GOAL, slow)
     assert (verdict.state, seconds(verdict.held_at), seconds(verdict.not_before)) == (S.HOLDING, -31, 0)
 
 
 def test_a_hold_down_begins_at_the_latest_possible_time() -> None:
-    unsure = Moment(NOW, lambda: 1.0, NOW, NOW + 3 * SECOND)
-    acting = judge(STEP, row(), PACE, OTHER, unsure)
+    unsure = DecisionTime(NOW, lambda: 1.0, NOW, NOW + 3 * SECOND)
+    acting = judge(STEP, row(), LIMITS, OTHER, unsure)
     assert (acting.state, seconds(acting.acted_at)) == (S.ACTING, 3)
-    assert seconds(judge_act(STEP, acting, PACE, OTHER, None, unsure).acted_at) == 3
-    assert seconds(judge(HOLD, row(), PACE, GOAL, unsure).held_at) == 3
-    verdict = judge(STEP, row(S.WAITING, acts=1, tries=1, begun_at=-9, acted_at=2), PACE, OTHER, unsure)
+    assert seconds(judge_act(STEP, acting, LIMITS, OTHER, None, unsure).acted_at) == 3
+    assert seconds(judge(HOLD, row(), LIMITS, GOAL, unsure).held_at) == 3
+    verdict = judge(STEP, row(S.WAITING, acts=1, tries=1, begun_at=-9, acted_at=2), LIMITS, OTHER, unsure)
     assert seconds(verdict.acted_at) == 2
 
 
 def test_a_failure_is_kept_whole() -> None:
-    new_row = judge(STEP, row(), PACE, BUSY, moment())
+    new_row = judge(STEP, row(), LIMITS, BUSY, decision_time())
     assert new_row.error == {"code": "temporary-failure", "message": "busy", "details": {"retry_after": 3}}
 
 
@@ -225,9 +228,9 @@ def test_a_goal_compares_only_the_facts_it_names() -> None:
 @pytest.mark.parametrize("back", [0.5, 3600.0, 10**9])
 def test_a_clock_that_was_set_back_stops_nothing(back: float) -> None:
     """Instants in the future count from now, so that every wait ends within its own length."""
-    acted = judge(STEP, row(S.ACTING, acts=1, tries=1, begun_at=back, acted_at=back), PACE, OTHER, moment())
+    acted = judge(STEP, row(S.ACTING, acts=1, tries=1, begun_at=back, acted_at=back), LIMITS, OTHER, decision_time())
     assert (acted.state, seconds(acted.begun_at), seconds(acted.acted_at)) == (S.WAITING, 0, 0)
-    new_row = judge(HOLD, row(S.HOLDING, begun_at=back, held_at=back), PACE, GOAL, moment())
+    new_row = judge(HOLD, row(S.HOLDING, begun_at=back, held_at=back), LIMITS, GOAL, decision_time())
     assert (new_row.state, seconds(new_row.held_at)) == (S.HOLDING, 0)
 
 
@@ -239,8 +242,8 @@ sightings: st.SearchStrategy[Observation] = st.sampled_from([GOAL, OTHER, {}, {*
 steps = st.builds(
     lambda deadline, hold: replace(STEP, deadline=deadline, hold_down=hold), lengths, st.just(0.0) | lengths
 )
-paces = st.builds(
-    Pace,
+device_limits = st.builds(
+    DeviceLimits,
     settle=st.just(0.0) | lengths,
     poll=lengths,
     tries=st.integers(1, 10) | st.just(4000),
@@ -266,7 +269,7 @@ rows = st.builds(
     st.none() | ages,
     st.none() | ages,
 )
-moments = st.builds(lambda jitter: Moment(NOW, lambda: jitter, NOW, NOW), st.floats(0, 1))
+decision_times = st.builds(lambda jitter: DecisionTime(NOW, lambda: jitter, NOW, NOW), st.floats(0, 1))
 
 
 def sees_goal(sighting: Observation) -> bool:
@@ -278,11 +281,11 @@ def deadline(step: Step, journal_row: StepRow) -> int:
     return min(journal_row.begun_at or NOW, NOW) + round(step.deadline * SECOND)
 
 
-@given(steps, rows, paces, sightings, moments)
+@given(steps, rows, device_limits, sightings, decision_times)
 def test_a_look_never_decides_too_much(
-    step: Step, old_row: StepRow, pace: Pace, sighting: Observation, moment: Moment
+    step: Step, old_row: StepRow, limits: DeviceLimits, sighting: Observation, decision_time: DecisionTime
 ) -> None:
-    new_row = judge(step, old_row, pace, sighting, moment)
+    new_row = judge(step, old_row, limits, sighting, decision_time)
     if new_row.state in (S.DONE, S.HOLDING):
         assert sees_goal(sighting)
     if new_row.state is S.DONE:
@@ -293,8 +296,8 @@ def test_a_look_never_decides_too_much(
         assert not isinstance(sighting, StepFailure)
         assert not sees_goal(sighting)
         assert deadline(step, old_row) > NOW
-        assert old_row.tries < pace.tries
-        assert old_row.acted_at is None or min(old_row.acted_at, NOW) + pace.settle * SECOND <= NOW + 1
+        assert old_row.tries < limits.tries
+        assert old_row.acted_at is None or min(old_row.acted_at, NOW) + limits.settle * SECOND <= NOW + 1
         assert (new_row.acts, new_row.tries) == (old_row.acts + 1, old_row.tries + 1)
     else:
         assert new_row.acts == old_row.acts
@@ -302,14 +305,19 @@ def test_a_look_never_decides_too_much(
         assert new_row.state in (S.DONE, S.HOLDING)
 
 
-@given(steps, rows, paces, sightings, st.none() | failures, moments)
+@given(steps, rows, device_limits, sightings, st.none() | failures, decision_times)
 def test_a_read_back_never_acts_and_believes_only_what_it_sees(
-    step: Step, old_row: StepRow, pace: Pace, sighting: Observation, answer: StepFailure | None, moment: Moment
+    step: Step,
+    old_row: StepRow,
+    limits: DeviceLimits,
+    sighting: Observation,
+    answer: StepFailure | None,
+    decision_time: DecisionTime,
 ) -> None:
     old_row = replace(
         old_row, state=S.ACTING, begun_at=min(old_row.begun_at or NOW, NOW), tries=max(old_row.tries, 1), held_at=None
     )
-    new_row = judge_act(step, old_row, pace, sighting, answer, moment)
+    new_row = judge_act(step, old_row, limits, sighting, answer, decision_time)
     assert new_row.state is not S.ACTING
     assert (new_row.acts, new_row.tries) == (old_row.acts, old_row.tries)
     assert (new_row.state in (S.DONE, S.HOLDING)) == sees_goal(sighting)
@@ -318,11 +326,11 @@ def test_a_read_back_never_acts_and_believes_only_what_it_sees(
         assert new_row.error == describe(answer)
 
 
-@given(steps, rows, paces, sightings, moments)
+@given(steps, rows, device_limits, sightings, decision_times)
 def test_whatever_is_not_over_is_looked_at_again(
-    step: Step, old_row: StepRow, pace: Pace, sighting: Observation, moment: Moment
+    step: Step, old_row: StepRow, limits: DeviceLimits, sighting: Observation, decision_time: DecisionTime
 ) -> None:
-    new_row = judge(step, old_row, pace, sighting, moment)
+    new_row = judge(step, old_row, limits, sighting, decision_time)
     if new_row.state in (S.WAITING, S.HOLDING):
         assert new_row.not_before is not None
         assert new_row.not_before >= NOW
@@ -331,17 +339,19 @@ def test_whatever_is_not_over_is_looked_at_again(
     if new_row.state is S.WAITING:
         assert (new_row.not_before or 0) <= deadline(step, old_row)
     if new_row.state is S.HOLDING:
-        assert (new_row.not_before or 0) <= NOW + round(pace.poll * SECOND)
+        assert (new_row.not_before or 0) <= NOW + round(limits.poll * SECOND)
 
 
-@given(steps, rows, paces, moments)
-@example(STEP, row(tries=3000), Pace(tries=4000), Moment(NOW, lambda: 0.0, NOW, NOW))
-def test_temporary_failures_back_off(step: Step, old_row: StepRow, pace: Pace, moment: Moment) -> None:
-    new_row = judge(step, old_row, pace, BUSY, moment)
-    over = deadline(step, old_row) <= NOW or old_row.tries + 1 >= pace.tries
+@given(steps, rows, device_limits, decision_times)
+@example(STEP, row(tries=3000), DeviceLimits(tries=4000), DecisionTime(NOW, lambda: 0.0, NOW, NOW))
+def test_temporary_failures_back_off(
+    step: Step, old_row: StepRow, limits: DeviceLimits, decision_time: DecisionTime
+) -> None:
+    new_row = judge(step, old_row, limits, BUSY, decision_time)
+    over = deadline(step, old_row) <= NOW or old_row.tries + 1 >= limits.tries
     assert new_row.state is (S.FAILED if over else S.WAITING)
     assume(not over)
-    longest = min(pace.backoff_limit, pace.backoff * 2.0 ** min(old_row.tries, 1000))
+    longest = min(limits.backoff_limit, limits.backoff * 2.0 ** min(old_row.tries, 1000))
     pause = ((new_row.not_before or 0) - NOW) / SECOND
     seconds_left = (deadline(step, old_row) - NOW) / SECOND
     assert pause <= longest + 1e-5
@@ -350,20 +360,23 @@ def test_temporary_failures_back_off(step: Step, old_row: StepRow, pace: Pace, m
 
 
 def test_jitter_spreads_the_pause_over_its_second_half() -> None:
-    pauses = {jitter: seconds(judge(STEP, row(), PACE, BUSY, moment(jitter)).not_before) for jitter in (0.0, 0.5, 1.0)}
+    pauses = {
+        jitter: seconds(judge(STEP, row(), LIMITS, BUSY, decision_time(jitter)).not_before)
+        for jitter in (0.0, 0.5, 1.0)
+    }
     assert pauses == {0.0: 2.0, 0.5: 3.0, 1.0: 4.0}
 
 
-@given(paces, st.lists(st.tuples(st.integers(1, 40), st.sampled_from([GOAL, GOAL, OTHER, BUSY])), min_size=1))
-def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Observation]]) -> None:
+@given(device_limits, st.lists(st.tuples(st.integers(1, 40), st.sampled_from([GOAL, GOAL, OTHER, BUSY])), min_size=1))
+def test_a_hold_down_is_an_unbroken_sight(limits: DeviceLimits, looks: list[tuple[int, Observation]]) -> None:
     """A step is done only if every look of the last 30 s saw the goal."""
     step = replace(HOLD, deadline=10_000.0)
-    pace = replace(pace, tries=4000, settle=0.0)
+    limits = replace(limits, tries=4000, settle=0.0)
     current, now = row(), NOW
     seen_since: int | None = None
     for pause, sighting in looks:
         now += pause * SECOND
-        current = judge(step, current, pace, sighting, Moment(now, lambda: 0.5, now, now))
+        current = judge(step, current, limits, sighting, DecisionTime(now, lambda: 0.5, now, now))
         seen_since = (seen_since or now) if sighting is GOAL else None
         held_down = seen_since is not None and now - seen_since >= 30 * SECOND
         assert (current.state is S.DONE) == held_down
@@ -378,10 +391,10 @@ LONG = "x" * 5_000_000
 def test_the_text_of_a_driver_is_stored_with_a_bound(failure: type[StepFailure]) -> None:
     long_failure = failure(LONG, cause=LONG, url=LONG, tasks=[LONG], known={"a": LONG}, status=503)
     for new_row in (
-        judge(STEP, row(), PACE, long_failure, moment()),
-        judge(STEP, row(tries=2, begun_at=-9), PACE, long_failure, moment()),
-        judge(STEP, row(begun_at=-200), PACE, long_failure, moment()),
-        judge_act(STEP, row(S.ACTING, begun_at=-9, acted_at=-1), PACE, OTHER, long_failure, moment()),
+        judge(STEP, row(), LIMITS, long_failure, decision_time()),
+        judge(STEP, row(tries=2, begun_at=-9), LIMITS, long_failure, decision_time()),
+        judge(STEP, row(begun_at=-200), LIMITS, long_failure, decision_time()),
+        judge_act(STEP, row(S.ACTING, begun_at=-9, acted_at=-1), LIMITS, OTHER, long_failure, decision_time()),
     ):
         assert new_row.error is not None
         assert len(new_row.cause or "") == len(str(new_row.error["message"])) == 2_000
@@ -393,15 +406,15 @@ def test_the_text_of_a_driver_is_stored_with_a_bound(failure: type[StepFailure])
 def test_evidence_is_stored_with_a_bound_and_judged_whole() -> None:
     step = replace(STEP, goal={"log": LONG})
     for new_row in (
-        judge(step, row(), PACE, {"log": LONG, "n": 1}, moment()),
-        judge_act(step, row(S.ACTING, begun_at=-9, acted_at=-1), PACE, {"log": LONG, "n": 1}, None, moment()),
+        judge(step, row(), LIMITS, {"log": LONG, "n": 1}, decision_time()),
+        judge_act(step, row(S.ACTING, begun_at=-9, acted_at=-1), LIMITS, {"log": LONG, "n": 1}, None, decision_time()),
     ):
         assert new_row.state is S.DONE
         assert new_row.evidence is not None
         assert new_row.evidence["n"] == 1
         assert len(str(new_row.evidence["log"])) == 2_000
     many = {f"node{n}": "on" for n in range(10_000)}
-    evidence = judge(STEP, row(), PACE, {**many, "power": "on"}, moment()).evidence
+    evidence = judge(STEP, row(), LIMITS, {**many, "power": "on"}, decision_time()).evidence
     assert evidence is not None
     assert 5_000 < len(canonical(evidence)) < 10_002
     assert evidence["power"] == "on"

@@ -14,7 +14,7 @@ from canton.domain.errors import InvalidPlan, PlanMoved
 from canton.domain.json_types import Json, canonical
 from canton.domain.lifecycle import NodeEvent
 from canton.operations.plan.plan import (
-    Move,
+    LifecycleChange,
     Plan,
     Step,
     Undo,
@@ -59,7 +59,7 @@ PINNED = Plan(
     nodes=("x1000c0s0b0n0",),
     inputs={"tenant:psi": 4, "node:x1000c0s0b0n0": 9},
     tenant="psi",
-    moves=(Move("x1000c0s0b0n0", NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, "psi"),),
+    moves=(LifecycleChange("x1000c0s0b0n0", NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, "psi"),),
 )
 PINNED_TEXT = (
     '{"format":1,"inputs":{"node:x1000c0s0b0n0":9,"tenant:psi":4},"kind":"node.assign",'
@@ -111,11 +111,14 @@ def test_a_good_plan_comes_back_as_it_is() -> None:
         (changed(1, deadline=-1.0), "deadline must be positive"),
         (changed(1, deadline=float("nan")), "deadline must be positive"),
         (changed(1, hold_down=-0.1), "hold_down not negative"),
-        (replace(GOOD, moves=(Move("x1c0s0b0n0", done=NodeEvent.MAINTENANCE),)), r"does not claim: \['x1c0s0b0n0'\]"),
-        (replace(PINNED, moves=(Move("x1000c0s0b0n0", start=NodeEvent.ASSIGN),)), "must say how it ends"),
+        (
+            replace(GOOD, moves=(LifecycleChange("x1c0s0b0n0", done=NodeEvent.MAINTENANCE),)),
+            r"does not claim: \['x1c0s0b0n0'\]",
+        ),
+        (replace(PINNED, moves=(LifecycleChange("x1000c0s0b0n0", start=NodeEvent.ASSIGN),)), "must say how it ends"),
         (replace(PINNED, moves=PINNED.moves * 2), "moves a node twice"),
         (
-            replace(PINNED, moves=(Move("x1000c0s0b0n0", start=NodeEvent.ASSIGN, done=NodeEvent.JOINED),)),
+            replace(PINNED, moves=(LifecycleChange("x1000c0s0b0n0", start=NodeEvent.ASSIGN, done=NodeEvent.JOINED),)),
             "must say how it ends",
         ),
     ],
@@ -157,7 +160,7 @@ def test_the_stored_form_is_pinned() -> None:
         replace(GOOD, inputs={**GOOD.inputs, "node:x1000c0s0b0n0": 4}),
         replace(GOOD, inputs={}),
         replace(GOOD, tenant="psi"),
-        replace(GOOD, moves=(Move(GOOD.nodes[0], done=NodeEvent.MAINTENANCE),)),
+        replace(GOOD, moves=(LifecycleChange(GOOD.nodes[0], done=NodeEvent.MAINTENANCE),)),
         replace(GOOD, steps=GOOD.steps[:1]),
         changed(1, kind="set_power/2"),
         changed(1, target="x1000c0s0b0n9"),
@@ -247,10 +250,10 @@ def steps(draw: st.DrawFn, n: int) -> Step:
     )
 
 
-def moves(node: str) -> st.SearchStrategy[Move]:
+def moves(node: str) -> st.SearchStrategy[LifecycleChange]:
     tenants = st.none() | names
-    whole = st.builds(Move, st.just(node), events, events, events, tenants)
-    last_only = st.builds(Move, st.just(node), st.none(), st.none() | events, st.none() | events, tenants)
+    whole = st.builds(LifecycleChange, st.just(node), events, events, events, tenants)
+    last_only = st.builds(LifecycleChange, st.just(node), st.none(), st.none() | events, st.none() | events, tenants)
     return whole | last_only
 
 

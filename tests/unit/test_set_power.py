@@ -11,7 +11,7 @@ from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.errors import LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
 from canton.operations.engine.step_kind import Call, StepKind, register
-from canton.operations.kinds.set_power import PACE, SetPower
+from canton.operations.kinds.set_power import LIMITS, SetPower
 from canton.operations.plan.plan import Step
 from canton.operations.planners.power_nodes import SET_POWER
 
@@ -57,8 +57,8 @@ def call(n: int, target: str, power: str = "on", guard: Guard = leased, device: 
 def test_it_is_the_kind_that_planners_name() -> None:
     kind: StepKind = SetPower({"power@alps": Service()})
     assert register(kind) == {SET_POWER: kind}
-    assert kind.pace is PACE
-    assert PACE.batch >= 1000
+    assert kind.limits is LIMITS
+    assert LIMITS.batch >= 1000
 
 
 def test_one_question_for_a_batch() -> None:

@@ -216,7 +216,7 @@ def test_cancel_ends_steps_that_have_not_acted(state: StepState) -> None:
     schedule = board_of(step(1), states={1: state}, not_before=NOW + SECOND, begun_at=NOW, tries=2, held_at=NOW)
     assert start(schedule, now=NOW + SECOND, cancelled=True) == []
     assert timer(schedule, cancelled=True) is None
-    for row in schedule.withdrawn():
+    for row in schedule.reset_unacted():
         assert (row.state, row.tries, row.begun_at, row.held_at, row.not_before) == (S.PENDING, 0, None, None, None)
         schedule.update(row)
     assert schedule.rows[1].state is S.PENDING
@@ -225,7 +225,7 @@ def test_cancel_ends_steps_that_have_not_acted(state: StepState) -> None:
 
 def test_a_step_that_may_not_be_left_is_not_withdrawn() -> None:
     schedule = board_of(step(1, interruptible=False), states={1: S.WAITING})
-    assert schedule.withdrawn() == []
+    assert schedule.reset_unacted() == []
     assert start(schedule, cancelled=True) == [[1]]
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+from zlib import crc32
 
 import requests
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
@@ -24,7 +25,7 @@ from conformance.contracts import Contract, description
 from conformance.names import names_of
 from conformance.plausible_requests import use_existing_names
 from conformance.samples import SAMPLES
-from conformance.seed_records import seed
+from conformance.seed_records import seed as seed_records
 from conformance.strict_schemas import strict_schema
 from conformance.violations import describe
 from csm_emulator.site import Site
@@ -69,28 +70,40 @@ class Findings:
         return [label for label, counts in self.statuses.items() if min(counts, default=400) >= 300]
 
 
-def examine(contract: Contract, open_site: Callable[[], Site], examples: int) -> Findings:
-    """Examines each operation on a machine of its own, so that none changes the replies of another."""
+def examine(
+    contract: Contract, open_site: Callable[[], Site], examples: int, chosen: Callable[[str], bool], draw: int = 0
+) -> Findings:
+    """Examines each chosen operation on a machine of its own, so that none changes the replies of another.
+
+    Requests are the same for the same number of the ``draw``, whatever the functions and variables here are called.
+    """
     findings = Findings()
     schema = schemathesis.openapi.from_dict(strict_schema(description(contract)))
     for result in schema.get_all_operations():
         if isinstance(result, Err):
             raise result.err()
-        _Examination(contract, result.ok(), open_site(), findings).run(examples)
+        operation = result.ok()
+        if chosen(label_of(operation)):
+            _Examination(contract, operation, open_site(), findings, draw).run(examples)
     return findings
+
+
+def label_of(operation: Any) -> str:
+    return f"{operation.method.upper()} {operation.path}"
 
 
 class _Examination:
     """The examination of one operation."""
 
-    def __init__(self, contract: Contract, operation: Any, site: Site, findings: Findings) -> None:
+    def __init__(self, contract: Contract, operation: Any, site: Site, findings: Findings, draw: int) -> None:
         self._contract = contract
         self._operation = operation
         self._site = site
         self._findings = findings
-        self._label = f"{operation.method.upper()} {operation.path}"
+        self._label = label_of(operation)
+        self._draw = crc32(f"{contract.service} {self._label} {draw}".encode())
         self._statuses = findings.statuses.setdefault(self._label, Counter())
-        seeded = seed(site, contract.service)
+        seeded = seed_records(site, contract.service)
         self._names = {**names_of(site, contract.service, operation.path), **seeded}
         self._samples = SAMPLES.get(contract.service, {}).get(self._label, ())
 
@@ -107,15 +120,15 @@ class _Examination:
     def _run(self, cases: st.SearchStrategy[Any], examples: int) -> None:
         @settings(
             max_examples=examples,
-            derandomize=True,
             deadline=None,
             database=None,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
-        @given(case=cases, seed=st.integers(0, 2**32 - 1))
-        def send_one(case: Any, seed: int) -> None:
-            random = Random(seed)
+        @seed(self._draw)
+        @given(case=cases, choices=st.integers(0, 2**32 - 1))
+        def send_one(case: Any, choices: int) -> None:
+            random = Random(choices)
             use_existing_names(case, self._names, self._samples, random)
             self._send(case, random.choice(["127.0.0.1", *self._names["peer"]]))
 

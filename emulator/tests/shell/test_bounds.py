@@ -11,7 +11,7 @@ import pytest
 
 from csm_emulator.cluster.pods import Exec, Pod
 from csm_emulator.services.kubernetes.containers.shell_terminal import TerminalInput, streams_of
-from csm_emulator.shell.budget import LAST_WORDS, OUTPUT, TICKS_BETWEEN_LOOKS, Budget
+from csm_emulator.shell.budget import FINAL_MESSAGE_ROOM, OUTPUT, TICKS_BETWEEN_CLOCK_READS, Budget
 from csm_emulator.shell.budget import SECONDS as SECONDS_OF_A_LINE
 from shell.run_script import run
 
@@ -58,8 +58,8 @@ DEARER_THAN_THEY_LOOK = {
     "ends of values": _LONG + "x=$(echo $x | cut -c1-4000); while :; do : ${x#*a*a*b}; done",
     "a long pattern": "for i in $(seq 1 9999); do : ${HOME#" + "?" * 60_000 + "$i}; done",
     "a long pattern of names": "for i in $(seq 1 9999); do find /tmp -name " + "?" * 60_000 + "$i; done",
-    "long words joined": _LONG + ": " + "$x" * 20_000,
-    "long values joined": _LONG + 'y="' + "$x" * 20_000 + '"',
+    "long words join_words": _LONG + ": " + "$x" * 20_000,
+    "long values join_words": _LONG + 'y="' + "$x" * 20_000 + '"',
     "many long words": _LONG + 'while :; do set -- "$x$1"; done; : ' + '"$x" ' * 900,
     "files together": "yes '' | head -n 60000 > /tmp/x; cd /tmp; sort -u " + "x " * 600,
     "places of a line": "yes a | tr -d '\\n' | cut -c " + "9999-," * 9000 + "1",
@@ -82,7 +82,7 @@ def test_work_output_and_memory_have_an_end(script: str) -> None:
         assert tracemalloc.get_traced_memory()[1] < MEMORY
     finally:
         tracemalloc.stop()
-    assert len(result.out) + len(result.err) <= OUTPUT + LAST_WORDS
+    assert len(result.out) + len(result.err) <= OUTPUT + FINAL_MESSAGE_ROOM
     assert run(script).seconds < SECONDS
 
 
@@ -128,6 +128,6 @@ def test_what_a_line_waits_for_is_not_its_work() -> None:
         streams = streams_of(execution, TerminalInput(execution), budget)
         assert await streams.stdin.read() == "typed\n"
         await streams.out.write("a")
-        budget.spend(2 * TICKS_BETWEEN_LOOKS)
+        budget.spend(2 * TICKS_BETWEEN_CLOCK_READS)
 
     asyncio.run(use())

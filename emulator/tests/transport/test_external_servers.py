@@ -392,7 +392,7 @@ def test_notices_go_out_in_order_and_a_lost_one_stops_nothing(caplog: pytest.Log
     with hooking(note) as hook:
         asyncio.run(scenario(hook))
     assert [body for _, body in hook.heard] == [{"n": 1}]
-    assert "no notice to http://192.0.2.1/" in caplog.text
+    assert "notice to http://192.0.2.1/ failed" in caplog.text
     assert "loopback only" in caplog.text
 
 

@@ -143,7 +143,8 @@ class Server(uvicorn.Server):
             with_limit = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_SECONDS)
             loop.create_server = with_limit  # type: ignore[method-assign]
         await super().startup(sockets)
-        # What is loaded now stays: looking through all of it again and again would cost more than a long list does.
+        # Exclude the loaded modules from garbage collection: a full collection over them takes longer than rendering a
+        # long list.
         gc.collect()
         gc.freeze()
         gc.set_threshold(20_000, 50, 50)
@@ -168,7 +169,7 @@ class Server(uvicorn.Server):
 
 
 def _uvicorn(api: Api, serving: wiring.Serving, most: int) -> uvicorn.Config:
-    # Its own lines say what ours do; what goes wrong is still told.
+    # Our log lines replace uvicorn's informational ones; its warnings and errors are still logged.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
         serving.app,

@@ -22,8 +22,8 @@ log = logging.getLogger("canton.serve")
 class WorkerProcess:
     def __init__(self, environment: Mapping[str, str], grace: float) -> None:
         self._environment = environment
-        # What the worker itself allows for its device calls, and a little to sign off.
-        self._patience = grace + 5.0
+        # The worker's own limit for its device calls, and 5 s for it to end.
+        self._stop_timeout = grace + 5.0
         self._process: Process | None = None
         self._supervising: asyncio.Task[None] | None = None
         self._stopping = False
@@ -38,14 +38,16 @@ class WorkerProcess:
             self._process.stdin.close()
 
     async def stop(self) -> None:
-        """Until it is gone."""
+        """Stop the worker and wait until its process has ended."""
         self.request_stop()
         if self._process is not None:
             try:
-                async with asyncio.timeout(self._patience):
+                async with asyncio.timeout(self._stop_timeout):
                     await self._process.wait()
             except TimeoutError:
-                log.warning("the worker did not stop within %g s and is killed; another will take over", self._patience)
+                log.warning(
+                    "the worker did not stop within %g s and is killed; another will take over", self._stop_timeout
+                )
                 self.kill()
         if self._supervising is not None:
             self._supervising.cancel()

@@ -1,4 +1,4 @@
-"""Calls of the API: tokens, headers, problems, pages. The nouns are built on these."""
+"""Calls of the API: tokens, headers, problems, pages. The collections (``nodes``, ``tenants``, …) use them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from canton.client.errors import ReadOnly, Unreachable, problem
 from canton.client.transport import Answer, Request, Transport
 
 PAGE = 1000
-"""Items asked for at once, as many as a server gives: a page costs a round trip."""
+"""Items requested at a time: the most that a server sends, since every page costs a round trip."""
 
 Query: TypeAlias = Mapping[str, "str | int | bool | None"]
 
 
 class Change(TypedDict, total=False):
-    """What every change may carry."""
+    """The optional headers of a request that changes something."""
 
     reason: str | None
-    """Why; kept in the audit. Some changes are refused without."""
+    """The reason; the audit keeps it. Some changes are refused without one."""
     approval: str | None
-    """The approval that a second person gave for this very change."""
+    """The id of the approval that a second person gave for exactly this change."""
     if_match: int | None
-    """The version that the object must still have."""
+    """The version that the object must still have; otherwise the change is refused."""
     key: str | None
-    """An idempotency key of your own; without it every call has a fresh one."""
+    """An idempotency key of your own; without it every call has a new one."""
 
 
 class Caller(NamedTuple):
-    """Who a client says it is, and what it promised."""
+    """The credentials, user agent, default tenant and read-only flag of a client."""
 
     credentials: Credentials
     agent: str
@@ -43,35 +43,35 @@ class Caller(NamedTuple):
 
 
 def path(*parts: str) -> str:
-    """``/v1/tenants/psi``; a part can never reach into another."""
+    """The path of a resource, such as ``/v1/tenants/psi``; characters that would split a part are quoted."""
     return "/v1/" + "/".join(quote(part, safe=":@") for part in parts)
 
 
-class Calls:
-    """Sends what a noun asks for and reads what comes back."""
+class ApiClient:
+    """Sends the requests of the collections, and decodes the responses."""
 
     def __init__(self, transport: Transport, caller: Caller) -> None:
         self.transport = transport
         self.caller = caller
         self.last: Answer | None = None
 
-    # The JSON of the API is typed where a noun returns it; in here it is data of no known shape.
+    # The collections give the API's JSON its types; this class does not know its shape.
     def get(self, at: str, query: Query | None = None) -> Any:
-        """What is at an address."""
-        return self._answered(Request("GET", at + encoded(query)))
+        """The JSON at this path; None if the response has no body."""
+        return self._send(Request("GET", at + encoded(query)))
 
     def change(
         self, method: str, at: str, body: object = None, change: Change | None = None, query: Query | None = None
     ) -> Any:
-        """Change something; ``None`` when there is nothing to say about it."""
+        """Send a change, and return the JSON of the response; None if it has no body."""
         if self.caller.read_only and not (query or {}).get("dry_run"):
             raise ReadOnly("this context is read-only, so nothing was sent; use another context to change something")
         packed = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         headers = _change_headers(change or {}) | ({} if packed is None else {"Content-Type": "application/json"})
-        return self._answered(Request(method, at + encoded(query), headers, packed))
+        return self._send(Request(method, at + encoded(query), headers, packed))
 
     def pages(self, at: str, query: Query | None = None, limit: int | None = None) -> Iterator[Any]:
-        """Every item of a list, or the first ``limit``, page after page."""
+        """All items of a list, or the first ``limit``; requests the next page when it is needed."""
         remaining = sys.maxsize if limit is None else limit
         parameters = dict(query or {})
         while remaining > 0:
@@ -82,36 +82,36 @@ class Calls:
             if not parameters["after"]:
                 return
 
-    def prepared(self, request: Request) -> Request:
-        """The request as it is sent: with a token, and with who sends it."""
+    def with_credentials(self, request: Request) -> Request:
+        """The request with the token and the user agent."""
         token = self.caller.credentials.token()
-        with_agent = request.having(User_Agent=self.caller.agent)
-        return with_agent.having(Authorization=f"Bearer {token}") if token else with_agent
+        with_agent = request.with_headers(User_Agent=self.caller.agent)
+        return with_agent.with_headers(Authorization=f"Bearer {token}") if token else with_agent
 
-    def judged(self, answer: Answer) -> Answer:
-        """The answer, if it is a good one of a server that we understand."""
+    def require_success(self, answer: Answer) -> Answer:
+        """The response, if its status is 2xx and its server's version compatible; otherwise raises the error."""
         if "canton-version" in answer.headers:
             version.check(answer.headers["canton-version"])
         if not 200 <= answer.status < 300:
             raise problem(answer.status, _decoded(answer.body), answer.request_id)
         return answer
 
-    def renewed(self, request: Request, answer: Answer) -> Request | None:
-        """The request with a new token, if the old one ran out and there is a way to another."""
+    def with_renewed_token(self, request: Request, answer: Answer) -> Request | None:
+        """The request with a new token, if the old one expired and can be renewed; otherwise None."""
         body = _decoded(answer.body) if answer.status == 401 else None
         if not isinstance(body, dict) or body.get("code") != "token-expired":
             return None
         used = request.headers.get("Authorization", "").removeprefix("Bearer ")
         fresh = self.caller.credentials.renew(used)
-        return request.having(Authorization=f"Bearer {fresh}") if fresh else None
+        return request.with_headers(Authorization=f"Bearer {fresh}") if fresh else None
 
-    def _answered(self, request: Request) -> Any:
-        prepared = self.prepared(request).having(Accept="application/json", Accept_Encoding="gzip")
-        answer = self.transport.exchange(prepared)
-        retried = self.renewed(prepared, answer)
+    def _send(self, request: Request) -> Any:
+        authorized = self.with_credentials(request).with_headers(Accept="application/json", Accept_Encoding="gzip")
+        answer = self.transport.exchange(authorized)
+        retried = self.with_renewed_token(authorized, answer)
         if retried is not None:
             answer = self.transport.exchange(retried)
-        self.last = self.judged(answer)
+        self.last = self.require_success(answer)
         if not answer.body:
             return None
         body = _decoded(answer.body)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Unpack, cast
 
-from canton.client.calls import Calls, Change, path
+from canton.client.calls import ApiClient, Change, path
 from canton.client.errors import Unreachable, WaitTimeout
 from canton.domain.operation import DRIVEN
 
@@ -22,8 +22,8 @@ QUICKEST_LOOK, SLOWEST_LOOK = 0.2, 2.0
 class Nodes:
     """Nodes as Canton knows them."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def __init__(self, api: ApiClient) -> None:
+        self._api = api
 
     def list(
         self,
@@ -35,11 +35,11 @@ class Nodes:
         **filters: str | None,
     ) -> Iterator[Node]:
         """Nodes by nodeset, tenant (``-`` for none), ``site``, ``state`` and ``power``."""
-        query = {"nodeset": nodeset, "tenant": tenant or self._calls.caller.tenant, "sort": sort, **filters}
-        return cast("Iterator[Node]", self._calls.pages(path("nodes"), query, limit))
+        query = {"nodeset": nodeset, "tenant": tenant or self._api.caller.tenant, "sort": sort, **filters}
+        return cast("Iterator[Node]", self._api.pages(path("nodes"), query, limit))
 
     def get(self, xname: str) -> Node:
-        return cast("Node", self._calls.get(path("nodes", xname)))
+        return cast("Node", self._api.get(path("nodes", xname)))
 
     def load(
         self,
@@ -53,12 +53,12 @@ class Nodes:
         """Import nodes, all of them or none; ``details["rows"]`` of the problem names every wrong row."""
         body = {"site": site, "nodes": list(nodes)} | ({"renumber": True} if renumber else {})
         query = {"dry_run": dry_run or None}
-        return cast("Imported", self._calls.change("POST", path("nodes", "import"), body, change, query))
+        return cast("Imported", self._api.change("POST", path("nodes", "import"), body, change, query))
 
     def plan(self, verb: str, nodes: str, **fields: Json) -> Plan:
         """The plan of ``power``, ``enroll`` and the others; its digest binds a later call to exactly this plan."""
         body = {"nodes": nodes, **fields}
-        return cast("Plan", self._calls.change("POST", path("nodes", verb), body, None, {"dry_run": True}))
+        return cast("Plan", self._api.change("POST", path("nodes", verb), body, None, {"dry_run": True}))
 
     def power(self, nodes: str, to: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
         """Power nodes ``on`` or ``off``; the operation has started, not ended, when this returns."""
@@ -89,19 +89,19 @@ class Nodes:
     def delete(self, nodes: str, *, dry_run: bool = False, **change: Unpack[Change]) -> DeletedNodes:
         """Remove retired nodes, all of them or none."""
         query = {"dry_run": dry_run or None}
-        deleted = self._calls.change("POST", path("nodes", "delete"), {"nodes": nodes}, change, query)
+        deleted = self._api.change("POST", path("nodes", "delete"), {"nodes": nodes}, change, query)
         return cast("DeletedNodes", deleted)
 
     def _order(self, verb: str, body: dict[str, Json], plan: str | None, change: Change) -> Operation:
         bound = body | ({"plan": plan} if plan else {})
-        return cast("Operation", self._calls.change("POST", path("nodes", verb), bound, change))
+        return cast("Operation", self._api.change("POST", path("nodes", verb), bound, change))
 
 
 class Operations:
     """Operations: changes that take time."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def __init__(self, api: ApiClient) -> None:
+        self._api = api
 
     def list(
         self,
@@ -112,14 +112,14 @@ class Operations:
         **filters: str | None,
     ) -> Iterator[Operation]:
         """Operations by tenant, ``state``, ``kind``, ``actor`` and ``node``."""
-        query = {"tenant": tenant or self._calls.caller.tenant, "sort": sort, **filters}
-        return cast("Iterator[Operation]", self._calls.pages(path("operations"), query, limit))
+        query = {"tenant": tenant or self._api.caller.tenant, "sort": sort, **filters}
+        return cast("Iterator[Operation]", self._api.pages(path("operations"), query, limit))
 
     def get(self, operation: str) -> Operation:
-        return cast("Operation", self._calls.get(path("operations", operation)))
+        return cast("Operation", self._api.get(path("operations", operation)))
 
     def steps(self, operation: str, *, limit: int | None = None) -> Iterator[Step]:
-        return cast("Iterator[Step]", self._calls.pages(path("operations", operation, "steps"), None, limit))
+        return cast("Iterator[Step]", self._api.pages(path("operations", operation, "steps"), None, limit))
 
     def retry(self, operation: str, **change: Unpack[Change]) -> Operation:
         """Try the failed steps again."""
@@ -173,7 +173,7 @@ class Operations:
         return last
 
     def _intervene(self, operation: str, verb: str, change: Change) -> Operation:
-        return cast("Operation", self._calls.change("POST", path("operations", operation, verb), None, change))
+        return cast("Operation", self._api.change("POST", path("operations", operation, verb), None, change))
 
     def _get_with_patience(self, operation: str, patience: float) -> Operation:
         deadline = time.monotonic() + patience
@@ -189,12 +189,12 @@ class Operations:
 class Plans:
     """Plans, whether or not they were carried out."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def __init__(self, api: ApiClient) -> None:
+        self._api = api
 
     def list(self, *, tenant: str | None = None, limit: int | None = None, sort: str | None = None) -> Iterator[Plan]:
-        query = {"tenant": tenant or self._calls.caller.tenant, "sort": sort}
-        return cast("Iterator[Plan]", self._calls.pages(path("plans"), query, limit))
+        query = {"tenant": tenant or self._api.caller.tenant, "sort": sort}
+        return cast("Iterator[Plan]", self._api.pages(path("plans"), query, limit))
 
     def get(self, digest: str) -> Plan:
-        return cast("Plan", self._calls.get(path("plans", digest)))
+        return cast("Plan", self._api.get(path("plans", digest)))

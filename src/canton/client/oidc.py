@@ -22,7 +22,7 @@ SLOW_DOWN = 5.0  # RFC 8628, section 3.5
 
 
 class Grant(TypedDict, total=False):
-    """What a login or a renewal gives."""
+    """The tokens from a login or a renewal; ``expires_at`` is a Unix time."""
 
     access_token: str
     refresh_token: str
@@ -42,7 +42,7 @@ class Device:
 
 
 class Issuer:
-    """One issuer, found by its discovery document."""
+    """One issuer; its endpoints come from its discovery document."""
 
     def __init__(self, url: str, client_id: str, audience: str | None = None, ca: str | None = None) -> None:
         self.url = url.rstrip("/")
@@ -52,7 +52,7 @@ class Issuer:
         self._discovery: dict[str, object] | None = None
 
     def endpoint(self, name: str) -> str | None:
-        """An address from the discovery document; None if the issuer does not offer it."""
+        """The URL of an endpoint in the discovery document; None if the issuer does not have it."""
         if self._discovery is None:
             status, discovery = self._call("GET", f"{self.url}/.well-known/openid-configuration")
             if status != 200:
@@ -66,20 +66,22 @@ class Issuer:
         return str(value) if value else None
 
     def start_device(self) -> Device:
-        """Ask for a code that a person enters elsewhere."""
+        """Request a device code; a person enters its user code in a browser."""
         endpoint = self.endpoint("device_authorization_endpoint")
         if endpoint is None:
             raise NotAuthenticated(f"the issuer {self.url} offers no device code; use: canton login --web")
-        status, document = self._call("POST", endpoint, {"client_id": self.client_id, "scope": SCOPE, **self._for()})
+        status, document = self._call(
+            "POST", endpoint, {"client_id": self.client_id, "scope": SCOPE, **self._audience_parameter()}
+        )
         if status != 200:
             raise _refused(self.url, document)
-        uri = self._page(document.get("verification_uri"))
-        complete = self._page(document.get("verification_uri_complete") or uri)
+        uri = self._require_https(document.get("verification_uri"))
+        complete = self._require_https(document.get("verification_uri_complete") or uri)
         interval, lasts = _number(document, "interval", 5), _number(document, "expires_in", 600)
         return Device(str(document.get("device_code")), str(document.get("user_code")), uri, complete, interval, lasts)
 
     def poll_device(self, device: Device, sleep: Callable[[float], None] = time.sleep) -> Grant:
-        """Wait until the person has decided; NotAuthenticated if they refused or did not come."""
+        """Wait until the person decides; raises ``NotAuthenticated`` if they refuse or the code expires."""
         interval = device.interval
         deadline = time.monotonic() + device.expires_in
         while time.monotonic() < deadline:
@@ -93,7 +95,7 @@ class Issuer:
         raise NotAuthenticated("the code was not entered in time; run canton login again")
 
     def authorize_url(self, redirect: str, state: str, verifier: str) -> str:
-        """Where a person's browser goes to log in."""
+        """The URL of the login page for a person's browser."""
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         parameters = {
             "response_type": "code",
@@ -103,15 +105,15 @@ class Issuer:
             "state": state,
             "code_challenge": challenge,
             "code_challenge_method": "S256",
-            **self._for(),
+            **self._audience_parameter(),
         }
         endpoint = self.endpoint("authorization_endpoint")
         if endpoint is None:
             raise NotAuthenticated(f"the issuer {self.url} offers no login by browser; use: canton login")
-        return f"{self._page(endpoint)}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}"
+        return f"{self._require_https(endpoint)}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}"
 
     def redeem(self, code: str, redirect: str, verifier: str) -> Grant:
-        """A grant for the code that the browser brought back."""
+        """Exchange the code from the browser's redirect for tokens."""
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
         status, document = self._token(form)
         if status != 200:
@@ -119,22 +121,22 @@ class Issuer:
         return _grant(document)
 
     def refresh(self, token: str) -> Grant:
-        """A new grant for a refresh token, which is then used up."""
+        """Exchange a refresh token, which is invalid afterwards, for new tokens."""
         status, document = self._token({"grant_type": "refresh_token", "refresh_token": token})
         if status != 200:
             raise _refused(self.url, document)
         return _grant(document)
 
     def revoke(self, token: str) -> bool:
-        """Tell the issuer that a refresh token is no longer wanted; False if it takes no such word."""
+        """Revoke a refresh token; False if the issuer has no revocation endpoint or refuses."""
         endpoint = self.endpoint("revocation_endpoint")
         if endpoint is None:
             return False
         form = {"token": token, "token_type_hint": "refresh_token", "client_id": self.client_id}
         return self._call("POST", endpoint, form)[0] == 200
 
-    def _page(self, url: object) -> str:
-        """Where a person is sent with a password: nowhere unencrypted, and nothing but a page."""
+    def _require_https(self, url: object) -> str:
+        """The URL, if it is HTTPS or on loopback; else ``NotAuthenticated``: a person would type a password there."""
         try:
             parts = urlsplit(str(url))
         except ValueError:
@@ -147,7 +149,7 @@ class Issuer:
             )
         return str(url)
 
-    def _for(self) -> dict[str, str]:
+    def _audience_parameter(self) -> dict[str, str]:
         return {"audience": self._audience} if self._audience else {}
 
     def _token(self, form: dict[str, str]) -> tuple[int, dict[str, object]]:

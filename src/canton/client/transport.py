@@ -1,7 +1,7 @@
-"""One server, one connection that is kept open, and the rule for what is sent twice.
+"""Sends requests to one server over one persistent connection; retries those that are safe to repeat.
 
-A request is repeated only if nothing can happen twice by it: it reads, or it carries an ``Idempotency-Key``. It is
-repeated after a lost connection and after 429 or 503 with ``Retry-After``, a few times, waiting longer each time.
+These are reads, and requests with an ``Idempotency-Key``. They are repeated after a lost connection and after 429 or
+503 with ``Retry-After``: ``TRIES`` attempts in all, with a longer pause before each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
 LARGEST_BODY = 2**28
 NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
-"""What OpenSSL calls an answer in plain HTTP."""
+"""The reasons that OpenSSL gives for a response in plain HTTP."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -40,8 +40,8 @@ class Request(NamedTuple):
     def repeatable(self) -> bool:
         return self.method == "GET" or "Idempotency-Key" in self.headers
 
-    def having(self, **headers: str) -> Request:
-        """The same with more headers; ``_`` stands for ``-``."""
+    def with_headers(self, **headers: str) -> Request:
+        """The request with more headers; ``_`` in a name stands for ``-``."""
         return self._replace(headers={**self.headers, **{name.replace("_", "-"): v for name, v in headers.items()}})
 
 
@@ -57,12 +57,12 @@ class Answer(NamedTuple):
 
     @property
     def unchanged(self) -> bool:
-        """Whether the server found everything already as the change wanted it."""
+        """Whether the change was already in effect, so that nothing was changed."""
         return self.headers.get("canton-unchanged") == "true"
 
 
 Observe: TypeAlias = Callable[[Request, Answer | None, float], None]
-"""Called after every attempt with what was sent, what came back if anything did, and the seconds between."""
+"""Called after every attempt with the request, the response (None if none came) and the seconds that it took."""
 
 
 def ignore(_request: Request, _answer: Answer | None, _seconds: float) -> None:
@@ -70,13 +70,13 @@ def ignore(_request: Request, _answer: Answer | None, _seconds: float) -> None:
 
 
 class Address(NamedTuple):
-    """Where a server is, and how to trust it."""
+    """The URL of a server, and how to connect to it and trust it."""
 
     url: str
     timeout: float = 30.0
     ca: str | None = None
     plain_http: bool = False
-    """Send tokens unencrypted to a server that is not this machine."""
+    """Whether to send tokens unencrypted to a server on another machine."""
 
     def connect(self, timeout: float | None = None) -> http.client.HTTPConnection:
         parts = urlsplit(self.url)
@@ -98,7 +98,7 @@ class Address(NamedTuple):
 
 
 class _Secure(http.client.HTTPConnection):
-    """TLS over a plain connection: ssl is loaded only by those who need it."""
+    """A connection with TLS; the module ssl is imported only when one is opened."""
 
     def __init__(self, host: str, port: int, timeout: float, ca: str | None) -> None:
         super().__init__(host, port, timeout=timeout)
@@ -117,22 +117,22 @@ class _Secure(http.client.HTTPConnection):
         self.sock = context.wrap_socket(self.sock, server_hostname=self.host)
 
 
-class Live(NamedTuple):
-    """An answer that is read as it comes, over a connection of its own."""
+class StreamingResponse(NamedTuple):
+    """A response that is read as it arrives, over its own connection."""
 
     connection: http.client.HTTPConnection
     response: http.client.HTTPResponse
 
     def close(self) -> None:
-        """Close it, even while another thread reads: closing alone would wait for what that thread waits for."""
+        """Close the connection, even while another thread reads: without the shutdown, closing would wait for that."""
         if self.connection.sock is not None:
             with suppress(OSError):
                 self.connection.sock.shutdown(socket.SHUT_RDWR)
         self.response.close()
         self.connection.close()
 
-    def rest(self) -> Answer:
-        """What is left of it, as an answer like any other."""
+    def read_remaining(self) -> Answer:
+        """Read up to 64 KiB of the remaining body, close the connection, and return the response."""
         try:
             return Answer(self.response.status, lowered(self.response), self.response.read(65536))
         finally:
@@ -154,24 +154,24 @@ class Transport:
             self._connection = None
 
     def exchange(self, request: Request) -> Answer:
-        """The server's answer, whatever its status; Unreachable if there is none."""
+        """The server's response, whatever its status; raises ``Unreachable`` if there is none."""
         for attempt in range(1, self._tries + 1):
             last = attempt == self._tries or not request.repeatable
             try:
-                answer = self._once(request)
+                answer = self._exchange_once(request)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                if last or not _may_pass(error):
+                if last or not _is_retryable(error):
                     raise self._unreachable(error) from error
                 time.sleep(_pause(attempt))
             else:
                 if last or answer.status not in (429, 503) or "retry-after" not in answer.headers:
                     return answer
-                time.sleep(_told(answer.headers["retry-after"]) or _pause(attempt))
+                time.sleep(_retry_after_seconds(answer.headers["retry-after"]) or _pause(attempt))
         raise AssertionError("the last attempt returns or raises")
 
-    def open(self, request: Request, timeout: float) -> Live:
-        """An answer to be read as it comes; silence of ``timeout`` seconds ends it."""
+    def stream(self, request: Request, timeout: float) -> StreamingResponse:
+        """A response to read as it arrives; a read fails after ``timeout`` seconds without a byte."""
         connection = self.address.connect(timeout)
         began = time.monotonic()
         try:
@@ -182,9 +182,9 @@ class Transport:
             self._observe(request, None, time.monotonic() - began)
             raise self._unreachable(error) from error
         self._observe(request, Answer(response.status, lowered(response), b""), time.monotonic() - began)
-        return Live(connection, response)
+        return StreamingResponse(connection, response)
 
-    def _once(self, request: Request) -> Answer:
+    def _exchange_once(self, request: Request) -> Answer:
         answer: Answer | None = None
         began = time.monotonic()
         try:
@@ -223,8 +223,8 @@ def _untrusted(error: Exception) -> bool:
     return type(error).__name__ == "SSLCertVerificationError"
 
 
-def _may_pass(error: Exception) -> bool:
-    """A name that does not exist or a certificate that is wrong will be so in a second as well."""
+def _is_retryable(error: Exception) -> bool:
+    """Whether a retry may help: not after an unknown host, an untrusted certificate, a missing TLS or a timeout."""
     if getattr(error, "reason", "") in NOT_TLS:
         return False
     return not _untrusted(error) and type(error).__name__ != "gaierror" and not isinstance(error, TimeoutError)
@@ -234,8 +234,8 @@ def _pause(attempt: int) -> float:
     return min(LONGEST_PAUSE, FIRST_PAUSE * 3.0 ** (attempt - 1) * random.uniform(0.7, 1.3))  # noqa: S311 (jitter)
 
 
-def _told(retry_after: str) -> float:
-    """The seconds that the server asks for, within reason; 0 if it names a date."""
+def _retry_after_seconds(retry_after: str) -> float:
+    """The seconds in ``Retry-After``, at most ``LONGEST_PAUSE``; 0 if it is a date."""
     return min(LONGEST_PAUSE, float(retry_after)) if retry_after.isascii() and retry_after.isdigit() else 0
 
 

@@ -1,7 +1,7 @@
 """Rules that hold in every reachable state: one function per rule, for planners, the reconciler and tests.
 
 A rule's name is its function's name, and its docstring is its reason. A rule yields each violation as
-(subject, finding). Rules read one ``World`` and report; they never repair. A port of something other than a
+(subject, finding). Rules read one ``SystemSnapshot`` and report; they never repair. A port of something other than a
 compute node (a gateway, a storage server) may carry one tenant; ``isolation`` proves whether it is the right one.
 """
 
@@ -39,7 +39,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SystemSnapshot:
     """A consistent snapshot of everything that the rules check."""
 
     nodes: tuple[Node, ...] = ()
@@ -64,63 +64,63 @@ class Violation:
 Findings: TypeAlias = Iterator[tuple[str, str]]
 
 
-def tenant_matches_state(world: World) -> Findings:
+def tenant_matches_state(snapshot: SystemSnapshot) -> Findings:
     """Policy and planners would take a node without an owner for a tenant's if it names that tenant."""
-    for node in world.nodes:
+    for node in snapshot.nodes:
         if must_have_tenant(node.state) != (node.tenant is not None):
             yield node.xname, f"is {node.state} and names {node.tenant or 'no tenant'}"
 
 
-def transient_node_is_claimed(world: World) -> Findings:
+def transient_node_is_claimed(snapshot: SystemSnapshot) -> Findings:
     """A node in the middle of a change that no open operation drives would stay there forever."""
-    driven = {claim.node for claim in world.claims if claim.operation in world.operations}
-    for node in world.nodes:
+    driven = {claim.node for claim in snapshot.claims if claim.operation in snapshot.operations}
+    for node in snapshot.nodes:
         if is_transient(node.state) and node.xname not in driven:
             yield node.xname, f"is {node.state} and no open operation claims it"
 
 
-def one_claim_per_node(world: World) -> Findings:
+def one_claim_per_node(snapshot: SystemSnapshot) -> Findings:
     """Two operations on one node would undo each other's steps and each read back the other's work."""
-    for node, count in Counter(claim.node for claim in world.claims).items():
+    for node, count in Counter(claim.node for claim in snapshot.claims).items():
         if count > 1:
-            holders = sorted(claim.operation for claim in world.claims if claim.node == node)
+            holders = sorted(claim.operation for claim in snapshot.claims if claim.node == node)
             yield node, f"is claimed {count} times, by {', '.join(holders)}"
 
 
-def claim_has_open_operation(world: World) -> Findings:
+def claim_has_open_operation(snapshot: SystemSnapshot) -> Findings:
     """A claim that outlives its operation blocks every other operation, and no operation would release it."""
-    for claim in world.claims:
-        if claim.operation not in world.operations:
+    for claim in snapshot.claims:
+        if claim.operation not in snapshot.operations:
             yield claim.node, f"is claimed for '{claim.purpose}' by {claim.operation}, which is not open"
 
 
-def one_tenant_per_port(world: World) -> Findings:
+def one_tenant_per_port(snapshot: SystemSnapshot) -> Findings:
     """Two tenants on one port can reach each other, which is what Canton exists to prevent."""
-    for port in world.ports:
+    for port in snapshot.ports:
         if len(port.tenants) > 1:
             yield port.name, f"carries {_join(port.tenants)}"
 
 
-def port_between_tenants_is_empty(world: World) -> Findings:
+def port_between_tenants_is_empty(snapshot: SystemSnapshot) -> Findings:
     """A node without a tenant, or an unknown one, was not proved clean and must reach no tenant."""
-    owned = {node.xname: must_have_tenant(node.state) for node in world.nodes}
-    for port in world.ports:
+    owned = {node.xname: must_have_tenant(node.state) for node in snapshot.nodes}
+    for port in snapshot.ports:
         if port.tenants and port.node is not None and not owned.get(port.node, False):
             yield port.name, f"carries {_join(port.tenants)} to {port.node}, which has no tenant"
 
 
-def port_carries_own_tenant(world: World) -> Findings:
+def port_carries_own_tenant(snapshot: SystemSnapshot) -> Findings:
     """A tenant's root on the node would otherwise sit inside another tenant's network."""
-    owners = {node.xname: node.tenant for node in world.nodes if must_have_tenant(node.state)}
-    for port in world.ports:
+    owners = {node.xname: node.tenant for node in snapshot.nodes if must_have_tenant(node.state)}
+    for port in snapshot.ports:
         if port.node in owners and (foreign := port.tenants - {owners[port.node]}):
             yield port.name, f"carries {_join(foreign)} to {port.node}, which is {owners[port.node]}'s"
 
 
-def nid_is_unique(world: World) -> Findings:
+def nid_is_unique(snapshot: SystemSnapshot) -> Findings:
     """Host names and boot parameters go by nid, so one nid on two nodes boots one tenant's node as another's."""
     holders: dict[int, list[str]] = {}
-    for node in world.nodes:
+    for node in snapshot.nodes:
         if node.nid is not None:
             holders.setdefault(node.nid, []).append(node.xname)
     for nid, xnames in holders.items():
@@ -128,7 +128,7 @@ def nid_is_unique(world: World) -> Findings:
             yield f"nid {nid}", f"belongs to {' and '.join(sorted(xnames))}"
 
 
-INVARIANTS: tuple[Callable[[World], Findings], ...] = (
+INVARIANTS: tuple[Callable[[SystemSnapshot], Findings], ...] = (
     tenant_matches_state,
     transient_node_is_claimed,
     one_claim_per_node,
@@ -140,23 +140,23 @@ INVARIANTS: tuple[Callable[[World], Findings], ...] = (
 )
 
 
-def name_of(invariant: Callable[[World], Findings]) -> str:
+def name_of(invariant: Callable[[SystemSnapshot], Findings]) -> str:
     """The name a rule is reported by."""
     return invariant.__name__.replace("_", "-")
 
 
-def violations(world: World) -> list[Violation]:
+def violations(snapshot: SystemSnapshot) -> list[Violation]:
     """All violations, rule by rule."""
     return [
         Violation(name_of(invariant), subject, finding)
         for invariant in INVARIANTS
-        for subject, finding in invariant(world)
+        for subject, finding in invariant(snapshot)
     ]
 
 
-def require(world: World) -> None:
+def require(snapshot: SystemSnapshot) -> None:
     """Raise ``InvariantBroken`` with all violations, if there are any."""
-    broken = violations(world)
+    broken = violations(snapshot)
     if broken:
         raise InvariantBroken(
             f"Canton's own rules do not hold, {len(broken)} found: {'; '.join(map(str, broken[:5]))}"

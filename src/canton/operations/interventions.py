@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from canton.domain.errors import WrongState
 from canton.domain.operation import DRIVEN, OperationState
-from canton.operations.engine.completion import Attribution, announce, settle
+from canton.operations.engine.completion import Attribution, announce, finish_or_rest
 from canton.operations.plan.plan import Plan, from_json, undo_steps
 from canton.store import doorbell, outbox
 from canton.store.operations import journal, plans
@@ -25,7 +25,7 @@ def cancel(connection: Connection, operation_id: str, attribution: Attribution) 
     operation = journal.find(connection, operation_id, lock=True)
     if operation.state not in DRIVEN - {OperationState.UNDOING}:
         raise _wrong_state(operation, "cancelled", "queued or running")
-    if any(move.start for move in _plan(connection, operation).moves):
+    if any(change.start for change in _plan(connection, operation).moves):
         raise WrongState(
             f"operation {operation_id} ({operation.kind}) cannot be cancelled: its nodes would be left between two "
             "owners, perhaps switched on. Wait until it is done; if it needs attention, retry or abandon it",
@@ -38,10 +38,10 @@ def cancel(connection: Connection, operation_id: str, attribution: Attribution) 
 
 
 def retry(connection: Connection, operation_id: str, attribution: Attribution) -> None:
-    """Try the failed steps again, forwards or while undoing, as they failed."""
+    """Try the failed steps again, in the direction (forward or undo) in which they failed."""
     operation = _needing_attention(connection, operation_id, "retried")
     undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
-    journal.revive_failed(connection, operation_id, undoing=undoing)
+    journal.reset_failed(connection, operation_id, undoing=undoing)
     journal.set_cancel(connection, operation_id, None)
     _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, attribution)
 
@@ -69,7 +69,7 @@ def undo(connection: Connection, operation_id: str, attribution: Attribution) ->
 def abandon(connection: Connection, operation_id: str, attribution: Attribution) -> None:
     """End it without undoing, and release its nodes; nodes between two owners go to quarantine."""
     operation = _needing_attention(connection, operation_id, "abandoned")
-    event = settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, attribution)
+    event = finish_or_rest(connection, operation, _plan(connection, operation), OperationState.ABANDONED, attribution)
     outbox.append(connection, operation.tenant or outbox.PROVIDER, [event])
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import Conflict, NodesClaimed, PlanMoved
 from canton.domain.json_types import Json, JsonObject, canonical, digest
 from canton.domain.nodeset.nodeset import NodeSet, check_known
-from canton.operations.engine.completion import Attribution, announce, start_moves
+from canton.operations.engine.completion import Attribution, announce, start_lifecycle_changes
 from canton.operations.plan.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
 from canton.store import doorbell, idempotency, identifiers, versions
 from canton.store.database import Database
@@ -114,7 +114,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
     _remember(connection, submission, operation_id)
     _claim(connection, plan, operation_id)
     _refuse_moved_inputs(connection, plan)
-    start_moves(connection, plan)
+    start_lifecycle_changes(connection, plan)
     journal.insert_steps(connection, operation_id, (StepRow(s.n, s.kind, s.target) for s in plan.steps))
     announce(connection, operation_id, plan.tenant, "operation.queued", attribution, {"plan": plan_digest})
     doorbell.ring(connection)
@@ -135,7 +135,7 @@ def _refuse_moved_inputs(connection: Connection, plan: Plan) -> None:
     moved = moved_inputs(plan.inputs, versions.current(connection, plan.inputs))
     if moved:
         raise PlanMoved(
-            f"the world moved while the plan was made: {'; '.join(moved)}. Make the plan again",
+            f"the state has changed since the plan was made: {'; '.join(moved)}. Make the plan again",
             current=plan.digest,
             moved=moved,
         )

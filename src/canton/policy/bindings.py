@@ -60,8 +60,8 @@ class Principal:
     lifetime: int | None = None
     """The lifetime of a service account's token, in seconds."""
     identity: str = ""
-    unsettled: bool = False
-    """A binding by this name is not yet pinned, or is pinned to another, and this is not recorded yet."""
+    pinning_pending: bool = False
+    """A binding for this name must still be pinned, or belongs to another identity and that is not recorded yet."""
     unpinned: bool = False
     """A binding by this name is not yet pinned, so this principal does not hold it."""
 

@@ -68,7 +68,7 @@ class _ConsoleTakenOver(Exception):
 
 def read_line(line: str) -> list[Step]:
     """Raises ``SyntaxProblem``."""
-    return [(step.joint, step.source) for step in parse(line)]
+    return [(step.operator, step.source) for step in parse(line)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def run(
     output = CallerOutput(show, budget)
     programs = {name: _program(command, terminal) for name, command in commands.items()}
     shell = Shell(variables, files, {**STANDARD, **programs}, NAME)
-    for number, (joint, source) in enumerate(steps):
-        if (joint == "&&" and variables.code) or (joint == "||" and not variables.code):
+    for number, (operator, source) in enumerate(steps):
+        if (operator == "&&" and variables.code) or (operator == "||" and not variables.code):
             continue
         tested = number + 1 < len(steps) and steps[number + 1][0] in ("&&", "||")
         try:

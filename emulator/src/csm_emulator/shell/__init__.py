@@ -1,6 +1,6 @@
-"""A small shell: what ``sh -c …`` does in a container of the cluster and a line does at a node's console.
+"""A small POSIX shell: it runs ``sh -c …`` in a container of the cluster and command lines at a node's console.
 
-``syntax`` reads a script, ``expansion`` makes words of it, ``interpreter`` runs it, ``files`` is what it sees as its
-file system, and the other modules are its commands. It knows neither Kubernetes nor nodes: those give it files,
-commands of their own, and somewhere to write. A script costs at most what ``budget`` allows.
+``syntax`` parses a script, ``expansion`` expands its words, ``interpreter`` runs it, ``files`` is its file system, and
+the other modules are its commands. The shell depends on neither Kubernetes nor nodes: they pass it files, further
+commands and output streams. ``budget`` limits the work, time, output and memory of a line.
 """

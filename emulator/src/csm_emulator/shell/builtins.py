@@ -1,4 +1,4 @@
-"""Commands that are about the shell itself: variables, folders, tests, leaving."""
+"""Commands about the shell itself (variables, working directory, options, exit), echo, test, date and the like."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from getopt import getopt
 
-from csm_emulator.shell.expansion import cut_field
-from csm_emulator.shell.files import NO_FILE, NO_FOLDER
+from csm_emulator.shell.expansion import split_first_field
+from csm_emulator.shell.files import NO_FILE, NOT_FOLDER
 from csm_emulator.shell.interpreter import NOT_FOUND, SHELLS, Exit, LoopExit, ScriptAborted
 from csm_emulator.shell.options import NAMES, change_options
 from csm_emulator.shell.process import MISUSED, Process, Program, UsageProblem
@@ -42,12 +42,12 @@ async def echo(process: Process) -> int:
         newline &= "n" not in words[0]
         escapes = "e" in words.pop(0)
     text = " ".join(words)
-    await process.out.write((unescaped(text) if escapes else text) + ("\n" if newline else ""))
+    await process.out.write((unescape(text) if escapes else text) + ("\n" if newline else ""))
     return 0
 
 
-def unescaped(text: str) -> str:
-    """Raises ``UsageProblem`` for a byte that is not ASCII."""
+def unescape(text: str) -> str:
+    """The text with its backslash escapes replaced; raises ``UsageProblem`` for a byte that is not ASCII."""
 
     def value(match: re.Match[str]) -> str:
         if match[3]:
@@ -61,39 +61,40 @@ def unescaped(text: str) -> str:
 
 
 async def printf(process: Process) -> int:
-    """``%s``, ``%b``, ``%d`` and ``%%``; the format is used again as long as there are arguments."""
+    """``%s``, ``%b``, ``%d``, ``%i`` and ``%%``; the format is repeated until all arguments are used."""
     words = process.argv[2:] if process.argv[1:2] == ["--"] else process.argv[1:]
     if not words:
         return await process.complain("usage: printf format [arguments]", MISUSED)
-    form, arguments = unescaped(words[0]), words[1:]
+    format_text, arguments = unescape(words[0]), words[1:]
     while True:
-        text, arguments, used = _formatted(form, arguments)
+        text, arguments, used = _format_once(format_text, arguments)
         await process.out.write(process.budget.handle(text))
         if not arguments or not used:
             return 0
 
 
-def _formatted(form: str, arguments: list[str]) -> tuple[str, list[str], bool]:
-    head, *parts = form.split("%")
+def _format_once(format_text: str, arguments: list[str]) -> tuple[str, list[str], bool]:
+    """The text, the remaining arguments, and whether the format uses arguments."""
+    head, *parts = format_text.split("%")
     result, used = [head], False
     remaining = list(arguments)
-    place = iter(range(len(parts)))
-    for number in place:
-        part = parts[number]
-        if not part and number + 1 < len(parts):
-            result.append("%" + parts[next(place)])
+    indexes = iter(range(len(parts)))
+    for index in indexes:
+        part = parts[index]
+        if not part and index + 1 < len(parts):
+            result.append("%" + parts[next(indexes)])
         elif part[:1] in ("s", "d", "i", "b"):
             used = True
             value = remaining.pop(0) if remaining else ""
-            result.append(_conversion(part[0], value) + part[1:])
+            result.append(_convert(part[0], value) + part[1:])
         else:
             raise UsageProblem(f"`%{part[:1]}': this shell's printf has %s, %d and %%")
     return "".join(result), remaining, used
 
 
-def _conversion(letter: str, value: str) -> str:
+def _convert(letter: str, value: str) -> str:
     if letter in "sb":
-        return value if letter == "s" else unescaped(value)
+        return value if letter == "s" else unescape(value)
     if not re.fullmatch("[-+]?(0|[1-9][0-9]{0,17})", value or "0"):
         raise UsageProblem(f"{value}: this shell's printf takes decimal numbers for %d")
     return str(int(value or "0"))
@@ -102,10 +103,10 @@ def _conversion(letter: str, value: str) -> str:
 async def change_folder(process: Process) -> int:
     variables = process.variables
     target = process.argv[1] if len(process.argv) > 1 else variables.get("HOME") or "/"
-    path = variables.path(variables.get("OLDPWD") or "/" if target == "-" else target)
+    path = variables.absolute_path(variables.get("OLDPWD") or "/" if target == "-" else target)
     if not process.files.is_folder(path):
-        why = NO_FOLDER if process.files.is_file(path) else NO_FILE
-        return await process.complain(f"{target}: {why}")
+        reason = NOT_FOLDER if process.files.is_file(path) else NO_FILE
+        return await process.complain(f"{target}: {reason}")
     variables.values["OLDPWD"], variables.folder = variables.folder, path
     variables.values["PWD"] = path
     if target == "-":
@@ -119,7 +120,7 @@ async def print_folder(process: Process) -> int:
 
 
 async def export(process: Process) -> int:
-    """Every variable is one of the environment here."""
+    """Assigns variables; this shell exports every variable."""
     words = process.argv[1:]
     if words in ([], ["-p"]):
         values = process.variables.values.items()
@@ -128,8 +129,8 @@ async def export(process: Process) -> int:
     if words[0].startswith("-"):
         raise UsageProblem(f"{words[0]}: this shell's export has -p")
     for word in words:
-        name, mark, value = word.partition("=")
-        if mark:
+        name, equals_sign, value = word.partition("=")
+        if equals_sign:
             process.variables.values[name] = value
     return 0
 
@@ -140,12 +141,12 @@ async def unset(process: Process) -> int:
     return 0
 
 
-async def environment(process: Process) -> int:
-    """``env``, ``printenv`` and ``set`` without words; ``printenv NAME`` prints one."""
+async def print_environment(process: Process) -> int:
+    """``env``, ``printenv`` and ``set`` without arguments; ``printenv NAME`` prints one variable."""
     values = process.variables.values
     names = process.argv[1:]
     if process.name == "env" and names:
-        raise UsageProblem("this shell's env lists variables, and runs nothing")
+        raise UsageProblem("this shell's env lists variables and does not run commands")
     lines = [values[name] for name in names if name in values]
     if not names:
         lines = [f"{name}={value}" for name, value in values.items()]
@@ -154,15 +155,15 @@ async def environment(process: Process) -> int:
 
 
 async def set_options(process: Process) -> int:
-    """``set -e``, ``set -o pipefail``, ``set -- ARGUMENT…``; alone it lists variables, and -o alone options."""
+    """``set -e``, ``set -o pipefail``, ``set -- ARGUMENT…``; ``set`` lists variables, and ``set -o`` lists options."""
     words, variables = process.argv[1:], process.variables
     if not words:
-        return await environment(process)
+        return await print_environment(process)
     if words in (["-o"], ["+o"]):
         states = {name: name in variables.options for name in NAMES}
-        form = "{:<15}\t{}\n" if words == ["-o"] else "set {1}o {0}\n"
+        format_text = "{:<15}\t{}\n" if words == ["-o"] else "set {1}o {0}\n"
         state_texts = ("off", "on") if words == ["-o"] else ("+", "-")
-        await process.out.write("".join(form.format(name, state_texts[state]) for name, state in states.items()))
+        await process.out.write("".join(format_text.format(name, state_texts[state]) for name, state in states.items()))
         return 0
     variables.options, _, arguments = change_options(variables.options, words)
     if arguments[:1] in (["-"], ["+"]):
@@ -172,11 +173,11 @@ async def set_options(process: Process) -> int:
     return 0
 
 
-async def leave(process: Process) -> int:
-    raise Exit(_code(process))
+async def exit_shell(process: Process) -> int:
+    raise Exit(_exit_code(process))
 
 
-def _code(process: Process) -> int:
+def _exit_code(process: Process) -> int:
     if len(process.argv) < 2:
         return process.variables.code
     text = process.argv[1]
@@ -185,9 +186,9 @@ def _code(process: Process) -> int:
 
 async def leave_loop(process: Process) -> int:
     if _number(process) > 1:
-        await process.complain("this shell leaves one loop, not several", MISUSED)
+        await process.complain("leaving several loops is not supported by this shell", MISUSED)
         raise ScriptAborted(MISUSED)
-    raise LoopExit(goes_on=process.name == "continue")
+    raise LoopExit(is_continue=process.name == "continue")
 
 
 async def shift(process: Process) -> int:
@@ -206,17 +207,17 @@ def _number(process: Process) -> int:
 
 
 async def read(process: Process) -> int:
-    """A line into variables, the last of which takes what is left."""
+    """Reads a line into variables; the last one gets the rest of the line."""
     options, names = getopt(process.argv[1:], "r")
     line = await process.stdin.line()
     if "\\" in line and not options:
-        raise UsageProblem("a backslash is more than this shell's read can do without -r")
+        raise UsageProblem("a backslash is not supported by this shell's read without -r")
     separators = process.variables.separators
-    remaining = line.removesuffix("\n").strip("".join(sign for sign in _SPACES if sign in separators))
+    remaining = line.removesuffix("\n").strip("".join(char for char in _SPACES if char in separators))
     for name in names[:-1]:
-        process.variables.values[name], remaining = cut_field(remaining, separators)
-    # A separator at the end belongs to the last field when there is no other.
-    last, remainder = cut_field(remaining, separators)
+        process.variables.values[name], remaining = split_first_field(remaining, separators)
+    # A separator after the last field is removed only if the field contains no other separator.
+    last, remainder = split_first_field(remaining, separators)
     process.variables.values[names[-1] if names else "REPLY"] = remaining if remainder else last
     return int(not line.endswith("\n"))
 
@@ -224,11 +225,11 @@ async def read(process: Process) -> int:
 async def find_command(process: Process) -> int:
     """``which``, ``type`` and ``command -v``."""
     names = [word for word in process.argv[1:] if not word.startswith("-")]
-    locations = [(name, _place(process, name)) for name in names if name in process.commands or name in SHELLS]
+    locations = [(name, _location(process, name)) for name in names if name in process.commands or name in SHELLS]
     if process.name == "type":
-        lines = [f"{name} is {'a shell builtin' if place == name else place}" for name, place in locations]
+        lines = [f"{name} is {'a shell builtin' if location == name else location}" for name, location in locations]
     else:
-        lines = [place for name, place in locations if place]
+        lines = [location for _, location in locations if location]
     await process.out.write("".join(f"{line}\n" for line in lines))
     for name in names if process.name == "type" else ():
         if name not in dict(locations):
@@ -236,8 +237,8 @@ async def find_command(process: Process) -> int:
     return int(len(lines) < len(names)) * (1 if process.name == "which" else NOT_FOUND)
 
 
-def _place(process: Process, name: str) -> str:
-    """Its path; of a builtin its name, and nothing for ``which``, which knows files only."""
+def _location(process: Process, name: str) -> str:
+    """The path of a command or the name of a builtin; empty for a builtin in ``which``, which lists only files."""
     if process.name == "which":
         return "" if name in _SHELL_ONLY else f"/usr/bin/{name}"
     return name if name in _BUILT_IN else f"/usr/bin/{name}"
@@ -251,12 +252,12 @@ _FILE_TESTS: dict[str, Callable[[Process, str], bool]] = {
     "-s": lambda process, path: process.files.is_file(path) and process.files.size(path) > 0,
 }
 _NUMBER_TESTS: dict[str, Callable[[int, int], bool]] = {
-    "-eq": lambda one, other: one == other,
-    "-ne": lambda one, other: one != other,
-    "-lt": lambda one, other: one < other,
-    "-le": lambda one, other: one <= other,
-    "-gt": lambda one, other: one > other,
-    "-ge": lambda one, other: one >= other,
+    "-eq": lambda left, right: left == right,
+    "-ne": lambda left, right: left != right,
+    "-lt": lambda left, right: left < right,
+    "-le": lambda left, right: left <= right,
+    "-gt": lambda left, right: left > right,
+    "-ge": lambda left, right: left >= right,
 }
 
 
@@ -268,35 +269,36 @@ async def test(process: Process) -> int:
         words.pop()
     if len(words) > _MOST_TEST_WORDS:
         raise UsageProblem("too many arguments")
-    return int(not _holds(process, words))
+    return int(not _evaluate(process, words))
 
 
-def _holds(process: Process, words: list[str]) -> bool:
+def _evaluate(process: Process, words: list[str]) -> bool:
+    """The value of a ``test`` expression."""
     if words[:1] == ["!"] and len(words) > 1:
-        return not _holds(process, words[1:])
+        return not _evaluate(process, words[1:])
     if len(words) <= 1:
         return bool(words and words[0])
     if len(words) == 2:
-        return _holds_of_one(process, *words)
+        return _evaluate_unary(process, *words)
     if len(words) == 3:
-        return _holds_of_two(*words)
+        return _evaluate_binary(*words)
     for word in ("-o", "-a"):
         if word in words:
-            place = words.index(word)
-            sides = _holds(process, words[:place]), _holds(process, words[place + 1 :])
+            index = words.index(word)
+            sides = _evaluate(process, words[:index]), _evaluate(process, words[index + 1 :])
             return any(sides) if word == "-o" else all(sides)
     raise UsageProblem("too many arguments")
 
 
-def _holds_of_one(process: Process, word: str, value: str) -> bool:
+def _evaluate_unary(process: Process, word: str, value: str) -> bool:
     if word in ("-n", "-z"):
         return bool(value) == (word == "-n")
     if word not in _FILE_TESTS:
         raise UsageProblem(f"{word}: unary operator expected")
-    return _FILE_TESTS[word](process, process.variables.path(value))
+    return _FILE_TESTS[word](process, process.variables.absolute_path(value))
 
 
-def _holds_of_two(first: str, word: str, second: str) -> bool:
+def _evaluate_binary(first: str, word: str, second: str) -> bool:
     if word in ("=", "==", "!="):
         return (first == second) == (word != "!=")
     if word not in _NUMBER_TESTS:
@@ -308,19 +310,19 @@ def _holds_of_two(first: str, word: str, second: str) -> bool:
 
 
 def date_text(now: float, words: Sequence[str]) -> str:
-    """What ``date`` prints; raises ``UsageProblem``."""
-    form = "%a %b %e %H:%M:%S UTC %Y"
+    """The output of ``date``; raises ``UsageProblem`` for an unsupported argument."""
+    format_text = "%a %b %e %H:%M:%S UTC %Y"
     for word in words:
         match = _DATE.fullmatch(word) if len(word) <= _LONGEST_DATE else None
         if match is None and word not in ("-u", "--utc"):
             raise UsageProblem(f"{word[:40]}: this shell's date takes -u and +FORMAT")
-        form = match[1] if match else form
-    parts = form.split("%%")
+        format_text = match[1] if match else format_text
+    parts = format_text.split("%%")
     seconds = str(int(now))
     return datetime.fromtimestamp(now, UTC).strftime("%%".join(part.replace("%s", seconds) for part in parts))
 
 
-async def name_of(process: Process) -> int:
+async def print_path_part(process: Process) -> int:
     if len(process.argv) < 2:
         return await process.complain("missing operand")
     path = process.argv[1].rstrip("/") or "/"
@@ -343,10 +345,10 @@ BUILTINS: dict[str, Program] = {
     "pwd": print_folder,
     "export": export,
     "unset": unset,
-    "env": environment,
-    "printenv": environment,
+    "env": print_environment,
+    "printenv": print_environment,
     "set": set_options,
-    "exit": leave,
+    "exit": exit_shell,
     "break": leave_loop,
     "continue": leave_loop,
     "shift": shift,
@@ -356,6 +358,6 @@ BUILTINS: dict[str, Program] = {
     "command": find_command,
     "test": test,
     "[": test,
-    "basename": name_of,
-    "dirname": name_of,
+    "basename": print_path_part,
+    "dirname": print_path_part,
 }

@@ -1,4 +1,4 @@
-"""The file system that a shell sees: what is there from the beginning, and what was written since."""
+"""The file system of a shell: fixed files, and the files that scripts have written."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 
 Text = str | Callable[[], str]
-"""What is in a file, or what gives it when it is read."""
+"""The content of a file, or a function that returns it when the file is read."""
 MOST_FILES, LONGEST_FILE = 200, 64 << 10
-"""That scripts write in one container."""
+"""The number of files that scripts may write in one container, and the characters of one file."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 4096
-"""As Linux has them."""
+"""The limits of Linux."""
 _CHUNK = 4096
-MARK = ".folder"
+EMPTY_FOLDER_MARK = ".folder"
 """A file of this name stands for an empty folder."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/full")
 
 
 class FileProblem(Exception):
-    """As the kernel says it: "No such file or directory"."""
+    """A file operation failed; the message is the kernel's, such as "No such file or directory"."""
 
 
-NO_FILE, A_FOLDER, NO_FOLDER = "No such file or directory", "Is a directory", "Not a directory"
+NO_FILE, IS_FOLDER, NOT_FOLDER = "No such file or directory", "Is a directory", "Not a directory"
 READ_ONLY, NO_SPACE = "Read-only file system", "No space left on device"
 
 
 class Files:
-    """``written`` is kept by the owner of the shell; without it nothing can be written."""
+    """Files by path. The owner of the shell stores ``written``; without it the file system is read-only."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Files:
         yield from DEVICES
 
     def read(self, path: str) -> Iterator[str]:
-        """The text in pieces, of which some devices have no end; raises ``FileProblem``."""
+        """The text in pieces; some devices never end. Raises ``FileProblem``."""
         if path in ("/dev/zero", "/dev/full"):
             return _endless("\0" * _CHUNK)
         if path == "/dev/urandom":
@@ -52,7 +52,7 @@ class Files:
         if path == "/dev/null":
             return iter(())
         if self.is_folder(path):
-            raise FileProblem(A_FOLDER)
+            raise FileProblem(IS_FOLDER)
         text = (self._written or {}).get(path, self._fixed.get(path))
         if text is None:
             raise FileProblem(NO_FILE)
@@ -70,38 +70,38 @@ class Files:
     def is_folder(self, path: str) -> bool:
         start = path.rstrip("/") + "/"
         return path == "/" or any(
-            one.startswith(start) or one == path for one in (*self._folders, *_parents(self._paths()))
+            folder.startswith(start) or folder == path for folder in (*self._folders, *_parents(self._paths()))
         )
 
     def entries(self, folder: str) -> list[str]:
-        """Names in it, in order; raises ``FileProblem``."""
+        """The sorted names in a folder; raises ``FileProblem``."""
         if not self.is_folder(folder):
-            raise FileProblem(NO_FOLDER if self.is_file(folder) else NO_FILE)
+            raise FileProblem(NOT_FOLDER if self.is_file(folder) else NO_FILE)
         start = folder.rstrip("/") + "/"
         inside = (path for path in (*self._folders, *self._paths()) if path.startswith(start))
-        return sorted({path[len(start) :].split("/")[0] for path in inside} - {"", MARK})
+        return sorted({path[len(start) :].split("/")[0] for path in inside} - {"", EMPTY_FOLDER_MARK})
 
     def write(self, path: str, text: str, *, append: bool = False) -> None:
-        """Raises ``FileProblem``."""
+        """Write or append to a file; raises ``FileProblem``."""
         if path == "/dev/full" and text:
             raise FileProblem(NO_SPACE)
         if path in DEVICES:
             return
         if self.is_folder(path):
-            raise FileProblem(A_FOLDER)
+            raise FileProblem(IS_FOLDER)
         if not self.is_folder(posixpath.dirname(path)):
             raise FileProblem(NO_FILE)
-        self._keep(path, ("".join(self.read(path)) if append and self.is_file(path) else "") + text)
+        self._store(path, ("".join(self.read(path)) if append and self.is_file(path) else "") + text)
 
     def make_folder(self, path: str) -> None:
-        """An empty folder is kept as a file in it that no list shows; raises ``FileProblem``."""
+        """Create a folder, stored as a file in it that no list shows; raises ``FileProblem``."""
         if self.exists(path):
             raise FileProblem("File exists")
         if not self.is_folder(posixpath.dirname(path)):
             raise FileProblem(NO_FILE)
-        self._keep(f"{path}/{MARK}", "")
+        self._store(f"{path}/{EMPTY_FOLDER_MARK}", "")
 
-    def _keep(self, path: str, text: str) -> None:
+    def _store(self, path: str, text: str) -> None:
         if len(path) > _LONGEST_PATH or any(len(name) > _LONGEST_NAME for name in path.split("/")):
             raise FileProblem("File name too long")
         if self._written is None:
@@ -111,23 +111,23 @@ class Files:
         self._written[path] = text
 
     def remove(self, path: str) -> None:
-        """Raises ``FileProblem``."""
+        """Delete a file that a script has written; raises ``FileProblem``."""
         if self.is_folder(path):
-            raise FileProblem(A_FOLDER)
+            raise FileProblem(IS_FOLDER)
         if self._written is None or path not in self._written:
             raise FileProblem(READ_ONLY if self.is_file(path) else NO_FILE)
         del self._written[path]
 
     def remove_folder(self, path: str) -> None:
-        """With all that is in it; raises ``FileProblem`` when something of that was there from the beginning."""
+        """Delete a folder and all files in it; raises ``FileProblem`` when one of them is fixed."""
         start = path.rstrip("/") + "/"
-        inside = [one for one in self._paths() if one.startswith(start)]
-        if self._written is None or any(one not in self._written for one in inside):
+        inside = [inner for inner in self._paths() if inner.startswith(start)]
+        if self._written is None or any(inner not in self._written for inner in inside):
             raise FileProblem(READ_ONLY)
-        if any(f"{one}/".startswith(start) for one in self._folders):
+        if any(f"{folder}/".startswith(start) for folder in self._folders):
             raise FileProblem(READ_ONLY)
-        for one in inside:
-            del self._written[one]
+        for inner in inside:
+            del self._written[inner]
 
 
 def _parents(paths: Iterator[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a shell is started with, and the options that ``set`` changes."""
+"""Parses the arguments of a shell, and the options that ``set`` changes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from csm_emulator.shell.process import UsageProblem
 
 NAMES = (ERREXIT, NOUNSET, PIPEFAIL, XTRACE)
 _AT_START = "csil"
-"""-c and -s; a shell here has no files of its own to read, so that -i and -l change nothing."""
+"""-c and -s, and the ignored -i and -l: this shell reads no profile files."""
 _LONG = ("--login", "--norc", "--noprofile")
-"""Of bash; they change nothing for the same reason."""
+"""Options of bash that are ignored for the same reason."""
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Invocation:
     """``sh -c SCRIPT [NAME ARGUMENT…]``, ``sh FILE [ARGUMENT…]``, or ``sh [-s ARGUMENT…]`` with a script as input."""
 
     name: str
-    """That the shell has for itself: ``$0``."""
+    """The value of ``$0``."""
     script: str | None = None
     file: str | None = None
     arguments: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Invocation:
 
 
 def read_arguments(argv: Sequence[str]) -> Invocation:
-    """Raises ``UsageProblem`` for an option that this shell does not have."""
+    """Parse the arguments of a shell; raises ``UsageProblem`` for an unsupported option."""
     options, letters, operands = change_options(set(), argv[1:], _AT_START, _LONG)
     if "c" in letters:
         if not operands:
@@ -43,9 +43,9 @@ def read_arguments(argv: Sequence[str]) -> Invocation:
 def change_options(
     options: set[str], words: Sequence[str], more: str = "", long: Sequence[str] = ()
 ) -> tuple[set[str], set[str], list[str]]:
-    """The options after these words, the letters among them that are in ``more``, and what follows the options.
+    """The options after these words, the letters from ``more`` that the words contain, and the operands.
 
-    Raises ``UsageProblem``.
+    Raises ``UsageProblem`` for an unknown option.
     """
     changed, letters, remaining = set(options), set[str](), list(words)
     while remaining and remaining[0][:1] in ("-", "+") and remaining[0] not in ("-", "+"):

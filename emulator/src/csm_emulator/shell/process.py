@@ -1,4 +1,4 @@
-"""A command that runs, as the command itself sees it."""
+"""The process of a running command: its arguments, variables, files and streams."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from csm_emulator.shell.files import FileProblem, Files
 from csm_emulator.shell.streams import Input, Output
 
 MISUSED = 2
-PATH = 20
-"""Ticks for each file that a command looks at."""
+TICKS_PER_FILE = 20
+"""The ticks of accessing one file."""
 
 
 def lines_of(text: str) -> list[str]:
-    """Without their ends. A carriage return or a form feed ends no line, as it does for ``str.splitlines``."""
+    """The lines without line feeds. Unlike ``str.splitlines``, a carriage return or a form feed does not end a line."""
     return text.removesuffix("\n").split("\n") if text else []
 
 
 class UsageProblem(Exception):
-    """An option or an operand that the command does not take; the text says which."""
+    """The command does not accept an option or an operand; the message names it."""
 
 
 @dataclass(slots=True)
@@ -34,9 +34,9 @@ class Process:
     out: Output
     err: Output
     commands: Mapping[str, Program]
-    """That this shell knows."""
+    """The commands of the shell that runs this process."""
     foreground: bool = False
-    """Whether it stands alone at the top of its line, and writes to the caller."""
+    """Whether it is not in a pipe, a nested script or a redirection, so that it writes directly to the caller."""
 
     @property
     def name(self) -> str:
@@ -47,13 +47,13 @@ class Process:
         return code
 
     async def texts(self, paths: list[str]) -> list[tuple[str, str]]:
-        """Name and text of each file, or of the input; what cannot be read is complained of."""
+        """The path and text of each file, or of the input; an unreadable file is reported and left out."""
         result: list[tuple[str, str]] = []
         room = LONGEST_INPUT
         for path in paths or ["-"]:
-            self.budget.spend(PATH)
+            self.budget.spend(TICKS_PER_FILE)
             try:
-                text = await self.source(path).whole(self.budget)
+                text = await self.source(path).read_all(self.budget)
             except FileProblem as problem:
                 await self.complain(f"{path}: {problem}")
                 continue
@@ -64,9 +64,9 @@ class Process:
         return result
 
     def source(self, path: str) -> Input:
-        """Raises ``FileProblem``."""
-        return self.stdin if path == "-" else Input(self.files.read(self.variables.path(path)))
+        """The input for a path; ``-`` is the standard input. Raises ``FileProblem``."""
+        return self.stdin if path == "-" else Input(self.files.read(self.variables.absolute_path(path)))
 
 
 Program = Callable[[Process], Awaitable[int]]
-"""Comes back with its exit code; may raise ``UsageProblem`` and ``FileProblem``."""
+"""Returns the exit code; may raise ``UsageProblem`` and ``FileProblem``."""

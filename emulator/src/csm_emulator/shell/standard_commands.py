@@ -1,4 +1,4 @@
-"""The commands that every shell here has."""
+"""The commands of every emulated shell."""
 
 from __future__ import annotations
 

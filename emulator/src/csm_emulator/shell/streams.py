@@ -1,4 +1,4 @@
-"""Where commands read from and write to."""
+"""The input and output streams of commands."""
 
 from __future__ import annotations
 
@@ -8,52 +8,54 @@ from typing import Protocol
 from csm_emulator.shell.budget import Budget
 from csm_emulator.shell.files import LONGEST_FILE, Files
 
-PIPE = 256 << 10
-"""Characters that a pipe takes: what writes more has no reader, as nothing reads while it runs."""
+PIPE_CAPACITY = 256 << 10
+"""The characters that a pipe holds. The reader starts when the writer has ended, so that more cannot be read."""
 BROKEN_PIPE = 141
 
 
 class PipeBroken(Exception):
-    """The command that writes is ended, without a word."""
+    """A command wrote more than its pipe holds; it ends without a message."""
 
 
 class Output(Protocol):
     async def write(self, text: str) -> None:
-        """Raises ``BudgetExceeded``, ``PipeBroken`` and ``FileProblem``."""
+        """May raise ``BudgetExceeded``, ``PipeBroken`` and ``FileProblem``."""
 
 
 class Input:
-    """Text in pieces."""
+    """Text that arrives in pieces; ``read_more`` returns further ones, and an empty one at the end."""
 
-    def __init__(self, pieces: Iterator[str] | None = None, more: Callable[[], Awaitable[str]] | None = None) -> None:
+    def __init__(
+        self, pieces: Iterator[str] | None = None, read_more: Callable[[], Awaitable[str]] | None = None
+    ) -> None:
         self._pieces = iter(()) if pieces is None else pieces
-        self._more = more
-        self._left = ""
+        self._read_more = read_more
+        self._remainder = ""
 
     async def read(self) -> str:
         """The next piece; empty at the end."""
-        if self._left:
-            piece, self._left = self._left, ""
+        if self._remainder:
+            piece, self._remainder = self._remainder, ""
             return piece
         for piece in self._pieces:
             if piece:
                 return piece
-        return await self._more() if self._more else ""
+        return await self._read_more() if self._read_more else ""
 
     async def line(self) -> str:
-        """With its end; without one at the end of the input."""
+        """The next line with its line feed; the last line may have none."""
         line = ""
         while "\n" not in line and (piece := await self.read()):
             line += piece
             if len(line) > LONGEST_FILE:
                 break
-        line, end, self._left = line.partition("\n")
+        line, end, self._remainder = line.partition("\n")
         return line + end
 
-    async def whole(self, budget: Budget) -> str:
-        """All of it, as far as there is room for it: an endless one ends where a pipe would."""
+    async def read_all(self, budget: Budget) -> str:
+        """All remaining text, up to the capacity of a pipe, since some devices never end."""
         parts: list[str] = []
-        room = PIPE
+        room = PIPE_CAPACITY
         while room > 0 and (piece := budget.handle(await self.read())):
             parts.append(piece[:room])
             room -= len(piece)
@@ -61,12 +63,12 @@ class Input:
 
 
 class Pipe:
-    """Holds what one command writes until the next reads it."""
+    """Holds the output of one command until the next command reads it."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._parts: list[str] = []
-        self._room = PIPE
+        self._room = PIPE_CAPACITY
 
     async def write(self, text: str) -> None:
         self._budget.write(text[: self._room])
@@ -80,7 +82,7 @@ class Pipe:
 
 
 class FileOutput:
-    """Written as it comes, so that what is there when the command fails stays."""
+    """Appends to a file immediately, so that the output of a command that fails later remains."""
 
     def __init__(self, files: Files, path: str, budget: Budget, *, append: bool) -> None:
         self._files = files

@@ -1,6 +1,6 @@
-"""A script as commands and what joins them.
+"""Parses a script into commands and the operators between them.
 
-Words stay as they were written, with their quotes: ``expansion`` makes values of them when the command runs.
+Words keep their quotes; ``expansion`` expands them when the command runs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from csm_emulator.shell.budget import DEEPEST
+from csm_emulator.shell.budget import MAX_DEPTH
 
 LONGEST_SCRIPT = 64 << 10
 _OPERATOR = re.compile(r"\|\||&&|;;|<<<|<<|>>|>&|<&|&>|[;&|<>()\n]")
@@ -19,22 +19,27 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _CLOSING = {"(": ")", "{": "}"}
 _RESERVED = frozenset({"then", "elif", "else", "fi", "do", "done", "}"})
-_BASH = {"|&": "pipes of both streams", "<(": "process substitutions", ">(": "process substitutions", "=(": "arrays"}
-_BEYOND = {"case": "case is", "function": "functions are", "select": "select is", "[[": "[[ is"}
+_BASH_OPERATORS = {
+    "|&": "pipes of both streams",
+    "<(": "process substitutions",
+    ">(": "process substitutions",
+    "=(": "arrays",
+}
+_UNSUPPORTED = {"case": "case is", "function": "functions are", "select": "select is", "[[": "[[ is"}
 
 
 class SyntaxProblem(Exception):
-    """No script, or more than this shell can do; the text says which."""
+    """A script is invalid, or uses syntax that this shell does not support; the message says which."""
 
 
 class Incomplete(SyntaxProblem):
-    """More lines may complete it."""
+    """A script ends inside a quote, a substitution or a command; more lines may complete it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
     text: str
-    operator: bool
+    is_operator: bool
     start: int
     end: int
 
@@ -42,7 +47,7 @@ class Token:
 @dataclass(frozen=True, slots=True)
 class Redirection:
     number: int
-    """Of the stream: 0, 1, 2; or 3 for 1 and 2 together."""
+    """The redirected stream: 0, 1 or 2; 3 means both 1 and 2."""
     kind: str
     target: str
 
@@ -60,10 +65,11 @@ class Block:
 
     kind: str
     parts: tuple[tuple[Step, ...], ...]
-    """The scripts in it, in order; of ``if`` conditions and branches by turns, at the end the one of ``else``."""
+    """The inner scripts in order. For ``if``: conditions and branches alternate, and the branch of ``else`` is last."""
     name: str = ""
+    """The variable of ``for``."""
     words: tuple[str, ...] | None = None
-    """Of ``for``; None stands for the arguments of the script."""
+    """The words of ``for``; None means the arguments of the script."""
     redirections: tuple[Redirection, ...] = ()
 
 
@@ -72,128 +78,131 @@ Command = Simple | Block
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A pipeline, and what joins it to the one before: ``;``, ``&&``, ``||``."""
+    """A pipeline, and the operator before it: ``;``, ``&&`` or ``||``."""
 
-    joint: str
+    operator: str
     commands: tuple[Command, ...]
     negated: bool
     source: str
 
 
 def parse(script: str) -> tuple[Step, ...]:
-    """Raises ``SyntaxProblem``."""
+    """The steps of a script; raises ``SyntaxProblem``."""
     if len(script) > LONGEST_SCRIPT:
-        raise SyntaxProblem(f"a script of more than {LONGEST_SCRIPT} characters is more than this shell can do")
-    reader = _Reader(script, tokens(script))
-    steps = reader.steps(frozenset())
-    if reader.token is not None:
-        raise reader.unexpected()
+        raise SyntaxProblem(f"a script of more than {LONGEST_SCRIPT} characters is not supported by this shell")
+    parser = _Parser(script, tokens(script))
+    steps = parser.steps(frozenset())
+    if parser.token is not None:
+        raise parser.unexpected()
     return steps
 
 
 def tokens(script: str) -> list[Token]:
     result: list[Token] = []
-    place = 0
-    while place < len(script):
-        if space := _SPACE.match(script, place):
-            place = space.end()
-        elif script[place] == "#":
-            place = script.find("\n", place) if "\n" in script[place:] else len(script)
-        elif operator := _OPERATOR.match(script, place):
-            result.append(Token(operator[0], True, place, operator.end()))
-            place = operator.end()
+    index = 0
+    while index < len(script):
+        if space := _SPACE.match(script, index):
+            index = space.end()
+        elif script[index] == "#":
+            index = script.find("\n", index) if "\n" in script[index:] else len(script)
+        elif operator := _OPERATOR.match(script, index):
+            result.append(Token(operator[0], True, index, operator.end()))
+            index = operator.end()
         else:
-            end = word_end(script, place)
-            result.append(Token(script[place:end], False, place, end))
-            place = end
+            end = word_end(script, index)
+            result.append(Token(script[index:end], False, index, end))
+            index = end
     return result
 
 
-def word_end(script: str, place: int) -> int:
-    """Where the word ends that begins here, with all its quotes and substitutions."""
-    while place < len(script):
-        if plain := _PLAIN.match(script, place):
-            place = plain.end()
-        elif script[place] in "'\"`$\\":
-            place = part_end(script, place)
+def word_end(script: str, index: int) -> int:
+    """The index after the word that begins here, including its quotes and substitutions."""
+    while index < len(script):
+        if plain := _PLAIN.match(script, index):
+            index = plain.end()
+        elif script[index] in "'\"`$\\":
+            index = part_end(script, index)
         else:
             break
-    return place
+    return index
 
 
-def part_end(script: str, place: int) -> int:
-    """Where the quotes, the substitution or the escaped character end that begin here; raises ``Incomplete``."""
-    sign = script[place]
-    if sign == "'":
-        return _after(script, place + 1, "'")
-    if sign == "\\":
-        return min(place + 2, len(script))
-    if sign in '`"':
-        return _closing(script, place + 1, sign)
-    if script.startswith(("$(", "${"), place):
-        return _closing(script, place + 2, _CLOSING[script[place + 1]])
-    return place + 1
+def part_end(script: str, index: int) -> int:
+    """The index after the quote, substitution or escaped character that begins here; raises ``Incomplete``."""
+    char = script[index]
+    if char == "'":
+        return _index_after(script, index + 1, "'")
+    if char == "\\":
+        return min(index + 2, len(script))
+    if char in '`"':
+        return _skip_to_closing(script, index + 1, char)
+    if script.startswith(("$(", "${"), index):
+        return _skip_to_closing(script, index + 2, _CLOSING[script[index + 1]])
+    return index + 1
 
 
-def _after(script: str, place: int, sign: str) -> int:
-    end = script.find(sign, place)
+def _index_after(script: str, index: int, char: str) -> int:
+    end = script.find(char, index)
     if end < 0:
-        raise Incomplete(f"unexpected EOF while looking for matching `{sign}'")
+        raise Incomplete(f"unexpected EOF while looking for matching `{char}'")
     return end + 1
 
 
-def _closing(script: str, place: int, sign: str) -> int:
-    """Behind the sign that closes; what is quoted or substituted inside is skipped."""
-    waiting = [sign]
-    while place < len(script):
-        sign_here, inner = script[place], waiting[-1]
-        if sign_here == inner:
-            waiting.pop()
-            if not waiting:
-                return place + 1
-        elif sign_here == "\\":
-            place += 1
-        elif sign_here == "'" and inner != '"':
-            place = _after(script, place + 1, "'") - 1
-        elif opened := _opened(script, place, inner):
-            waiting.append(opened)
-            place += sign_here == "$"
-        if len(waiting) > DEEPEST:
-            raise SyntaxProblem(f"more than {DEEPEST} substitutions in one another")
-        place += 1
-    raise Incomplete(f"unexpected EOF while looking for matching `{waiting[-1]}'")
+def _skip_to_closing(script: str, index: int, closing: str) -> int:
+    """The index after the closing delimiter; nested quotes and substitutions are skipped."""
+    closings = [closing]
+    while index < len(script):
+        char, inner = script[index], closings[-1]
+        if char == inner:
+            closings.pop()
+            if not closings:
+                return index + 1
+        elif char == "\\":
+            index += 1
+        elif char == "'" and inner != '"':
+            index = _index_after(script, index + 1, "'") - 1
+        elif inner_closing := _closing_of(script, index, inner):
+            closings.append(inner_closing)
+            index += char == "$"
+        if len(closings) > MAX_DEPTH:
+            raise SyntaxProblem(f"more than {MAX_DEPTH} nested substitutions")
+        index += 1
+    raise Incomplete(f"unexpected EOF while looking for matching `{closings[-1]}'")
 
 
-def _opened(script: str, place: int, inner: str) -> str:
-    """What closes that which opens here, inside of something that ``inner`` closes; empty when nothing opens."""
-    if script.startswith(("$(", "${"), place):
-        return _CLOSING[script[place + 1]]
-    if script[place] in '"`':
-        return script[place]
-    return ")" if script[place] == "(" and inner == ")" else ""
+def _closing_of(script: str, index: int, inner: str) -> str:
+    """The closing delimiter of a quote or substitution that starts here; empty if none starts.
+
+    ``inner`` is the closing delimiter of the innermost quote or substitution around it.
+    """
+    if script.startswith(("$(", "${"), index):
+        return _CLOSING[script[index + 1]]
+    if script[index] in '"`':
+        return script[index]
+    return ")" if script[index] == "(" and inner == ")" else ""
 
 
-class _Reader:
-    """Tokens, one after the other."""
+class _Parser:
+    """Parses the tokens of one script by recursive descent."""
 
     def __init__(self, script: str, token_list: Sequence[Token]) -> None:
         self._script = script
         self._tokens = token_list
-        self._place = 0
+        self._index = 0
         self._depth = 0
 
     @property
     def token(self) -> Token | None:
-        return self._tokens[self._place] if self._place < len(self._tokens) else None
+        return self._tokens[self._index] if self._index < len(self._tokens) else None
 
     def unexpected(self) -> SyntaxProblem:
         if self.token is None:
             return Incomplete("syntax error: unexpected end of file")
-        previous = self._tokens[self._place - 1] if self._place else None
+        previous = self._tokens[self._index - 1] if self._index else None
         if previous is not None and previous.end == self.token.start:
-            mark = (previous.text if previous.operator else previous.text[-1:]) + self.token.text
-            if mark in _BASH:
-                return SyntaxProblem(f"`{mark}': {_BASH[mark]} are more than this shell can do")
+            operator = (previous.text if previous.is_operator else previous.text[-1:]) + self.token.text
+            if operator in _BASH_OPERATORS:
+                return SyntaxProblem(f"`{operator}': {_BASH_OPERATORS[operator]} are not supported by this shell")
         token_text = "newline" if self.token.text == "\n" else self.token.text
         return SyntaxProblem(f"syntax error near unexpected token `{token_text}'")
 
@@ -204,33 +213,33 @@ class _Reader:
         if self.token is None:
             raise self.unexpected()
         token = self.token
-        self._place += 1
+        self._index += 1
         return token
 
     def _skip_lines(self) -> None:
         while self._is("\n"):
-            self._place += 1
+            self._index += 1
 
     def steps(self, ends: frozenset[str]) -> tuple[Step, ...]:
-        """Until one of these words, or what closes; the word is left."""
+        """Parse up to one of these words or a closing parenthesis, which is not consumed."""
         result: list[Step] = []
-        joint = ";"
+        operator = ";"
         self._skip_lines()
         while self.token is not None and not self._is(")", *ends):
-            result.append(self._step(joint))
+            result.append(self._step(operator))
             if not self._is("&&", "||", ";", "\n"):
                 break
-            joint = self._take().text
-            if joint in ("&&", "||"):
+            operator = self._take().text
+            if operator in ("&&", "||"):
                 self._skip_lines()
                 if self.token is None:
                     raise self.unexpected()
             else:
-                joint = ";"
+                operator = ";"
                 self._skip_lines()
         return tuple(result)
 
-    def _step(self, joint: str) -> Step:
+    def _step(self, operator: str) -> Step:
         start = self.token.start if self.token else 0
         negated = self._is("!")
         if negated:
@@ -241,23 +250,23 @@ class _Reader:
             self._skip_lines()
             commands.append(self._command())
         if self._is("&"):
-            raise SyntaxProblem("`&' is more than this shell can do: one command runs after the other")
-        end = self._tokens[self._place - 1].end
-        return Step(joint, tuple(commands), negated, self._script[start:end])
+            raise SyntaxProblem("`&' is not supported by this shell: one command runs after the other")
+        end = self._tokens[self._index - 1].end
+        return Step(operator, tuple(commands), negated, self._script[start:end])
 
     def _command(self) -> Command:
-        if self.token is None or (self.token.operator and self.token.text not in ("(", *_MARKS)):
+        if self.token is None or (self.token.is_operator and self.token.text not in ("(", *_REDIRECTION_OPERATORS)):
             raise self.unexpected()
         text = self.token.text
-        if text in _BEYOND:
-            raise SyntaxProblem(f"`{text}': {_BEYOND[text]} more than this shell can do")
+        if text in _UNSUPPORTED:
+            raise SyntaxProblem(f"`{text}': {_UNSUPPORTED[text]} not supported by this shell")
         if text in _RESERVED:
             raise self.unexpected()
         if text not in ("(", "{", "if", "while", "until", "for"):
             return self._simple()
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise SyntaxProblem(f"more than {DEEPEST} commands in one another")
+        if self._depth > MAX_DEPTH:
+            raise SyntaxProblem(f"more than {MAX_DEPTH} nested commands")
         block = self._block(self._take().text)
         self._depth -= 1
         return block
@@ -293,7 +302,7 @@ class _Reader:
             elif word == "fi":
                 return parts
             else:
-                self._place -= 1
+                self._index -= 1
                 raise self.unexpected()
 
     def _script_until(self, word: str) -> tuple[Step, ...]:
@@ -304,7 +313,7 @@ class _Reader:
     def _expect(self, text: str) -> None:
         if not self._is(text):
             raise self.unexpected()
-        self._place += 1
+        self._index += 1
 
     def _loop_head(self) -> tuple[str, tuple[str, ...] | None]:
         name = self._take().text
@@ -314,7 +323,7 @@ class _Reader:
         if self._is("in"):
             self._take()
             words = []
-            while self.token is not None and not self.token.operator:
+            while self.token is not None and not self.token.is_operator:
                 words.append(self._take().text)
         if self._is(";"):
             self._take()
@@ -326,50 +335,50 @@ class _Reader:
         words: list[str] = []
         redirections: list[Redirection] = []
         while self.token is not None:
-            if self.token.operator:
-                if self.token.text not in _MARKS:
+            if self.token.is_operator:
+                if self.token.text not in _REDIRECTION_OPERATORS:
                     break
                 redirections.append(self._redirection(1 if self.token.text in (">", ">>", ">&") else 0))
-            elif self._is_number_of_stream():
+            elif self._is_stream_number():
                 redirections.append(self._redirection(int(self._take().text)))
             elif not words and _ASSIGNMENT.match(self.token.text):
                 assignments.append(self._take().text)
             else:
                 words.append(self._take().text)
                 if len(words) == 1 and self._is("("):
-                    raise SyntaxProblem(f"`{words[0]}()': functions are more than this shell can do")
+                    raise SyntaxProblem(f"`{words[0]}()': functions are not supported by this shell")
         return Simple(tuple(assignments), tuple(words), tuple(redirections))
 
     def _redirections(self) -> list[Redirection]:
         redirections = []
         while self.token is not None:
-            if self._is_number_of_stream():
+            if self._is_stream_number():
                 redirections.append(self._redirection(int(self._take().text)))
-            elif self.token.operator and self.token.text in _MARKS:
+            elif self.token.is_operator and self.token.text in _REDIRECTION_OPERATORS:
                 redirections.append(self._redirection(1 if self.token.text in (">", ">>", ">&") else 0))
             else:
                 break
         return redirections
 
-    def _is_number_of_stream(self) -> bool:
-        """``2>``: a number with the mark right behind it."""
-        if self.token is None or not self.token.text.isdecimal() or self._place + 1 >= len(self._tokens):
+    def _is_stream_number(self) -> bool:
+        """Whether a stream number follows, as in ``2>``: a number directly before a redirection operator."""
+        if self.token is None or not self.token.text.isdecimal() or self._index + 1 >= len(self._tokens):
             return False
-        mark = self._tokens[self._place + 1]
-        if not (mark.operator and mark.text in _MARKS and mark.start == self.token.end):
+        operator = self._tokens[self._index + 1]
+        if not (operator.is_operator and operator.text in _REDIRECTION_OPERATORS and operator.start == self.token.end):
             return False
         if self.token.text not in ("0", "1", "2"):
-            token_text = self.token.text[:10] + mark.text
-            raise SyntaxProblem(f"`{token_text}' is more than this shell can do: it has the streams 0, 1 and 2")
+            token_text = self.token.text[:10] + operator.text
+            raise SyntaxProblem(f"`{token_text}' is not supported by this shell: it has the streams 0, 1 and 2")
         return True
 
     def _redirection(self, number: int) -> Redirection:
-        mark = self._take().text
-        if mark in ("<<", "<<<", "<&"):
-            raise SyntaxProblem(f"`{mark}' is more than this shell can do: it reads from files and pipes")
-        if self.token is None or self.token.operator:
+        operator = self._take().text
+        if operator in ("<<", "<<<", "<&"):
+            raise SyntaxProblem(f"`{operator}' is not supported by this shell: it reads from files and pipes")
+        if self.token is None or self.token.is_operator:
             raise self.unexpected()
-        return Redirection(3 if mark == "&>" else number, mark, self._take().text)
+        return Redirection(3 if operator == "&>" else number, operator, self._take().text)
 
 
-_MARKS = (">", ">>", "<", ">&", "&>", "<<", "<<<", "<&")
+_REDIRECTION_OPERATORS = (">", ">>", "<", ">&", "&>", "<<", "<<<", "<&")

@@ -1,4 +1,4 @@
-"""head, tail, wc, grep, cut, sort, uniq, tr, and the like: text in, text out."""
+"""Text filters: head, tail, wc, grep, cut, sort, uniq, tr, seq and yes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from getopt import gnu_getopt
 from csm_emulator.shell.patterns import LONGEST_PATTERN, Pattern
 from csm_emulator.shell.process import Process, Program, UsageProblem, lines_of
 
-_SHORT = re.compile("-([0-9]+)")
+_SHORT_COUNT = re.compile("-([0-9]+)")
 _COUNT = re.compile(r"[-+]?[0-9]{1,9}")
 _KEY = re.compile(r"(?P<first>[1-9][0-9]{0,3})(?:,(?P<last>[1-9][0-9]{0,3}))?(?P<flags>[nr]*)")
 _FIELDS = re.compile(r"([0-9]{0,4})(-?)([0-9]{0,4})")
@@ -22,17 +22,17 @@ _CLASSES = {
     "blank": " \t",
     "space": " \t\n\v\f\r",
 }
-YES = 4096
+YES_CHARACTERS = 4096
 
 
-async def ends(process: Process) -> int:
-    """``head`` and ``tail``: ``-n 3``, ``-n3``, ``-3``, ``-c 3``; ``tail -n +3`` is all from the third on."""
+async def head_or_tail(process: Process) -> int:
+    """``head`` and ``tail``: ``-n 3``, ``-n3``, ``-3``, ``-c 3``; ``tail -n +3`` prints from the third line on."""
     words = process.argv[1:]
-    if words and _SHORT.fullmatch(words[0]):
-        words[0] = _SHORT.sub(r"-n\1", words[0])
+    if words and _SHORT_COUNT.fullmatch(words[0]):
+        words[0] = _SHORT_COUNT.sub(r"-n\1", words[0])
     options, paths = gnu_getopt(words, "n:c:qf", ["lines=", "bytes="])
     if ("-f", "") in options:
-        raise UsageProblem("-f is more than this shell can do: it reads what is there now")
+        raise UsageProblem("-f is not supported by this shell: it reads only the current content")
     unit, count = next((option for option in reversed(options) if option[1]), ("-n", "10"))
     if not _COUNT.fullmatch(count):
         raise UsageProblem(f"invalid number of lines: '{count}'")
@@ -83,38 +83,38 @@ async def grep(process: Process) -> int:
     extended = process.name == "egrep" or "E" in flags
     plain = process.name == "fgrep" or "F" in flags
     if plain or "w" in flags:
-        patterns = [_quoted(text) if plain else text for text in patterns]
-    ignoring = "i" in flags
-    compiled = [Pattern(text, process.budget, extended=extended, ignore_case=ignoring) for text in patterns]
+        patterns = [_escape(text) if plain else text for text in patterns]
+    ignore_case = "i" in flags
+    compiled = [Pattern(text, process.budget, extended=extended, ignore_case=ignore_case) for text in patterns]
     total = 0
     for path, text in texts:
         matches = [
             (number, line)
             for number, line in enumerate(lines_of(text), 1)
-            if any(_fits(pattern, line, flags) for pattern in compiled) != ("v" in flags)
+            if any(_matches_line(pattern, line, flags) for pattern in compiled) != ("v" in flags)
         ]
         total += len(matches)
         name = f"{path}:" if ("H" in flags or len(words) > 1) and "h" not in flags else ""
-        await process.out.write(_matches(matches, name, flags, compiled))
+        await process.out.write(_format_matches(matches, name, flags, compiled))
     if len(texts) < len(words) and "q" not in flags:
         return 2
     return int(not total)
 
 
-def _fits(pattern: Pattern, line: str, flags: set[str]) -> bool:
+def _matches_line(pattern: Pattern, line: str, flags: set[str]) -> bool:
     if "w" not in flags:
         return pattern.matches(line)
     start = 0
-    while (place := pattern.search(line, start)) is not None:
-        begin, end = place
+    while (match := pattern.search(line, start)) is not None:
+        begin, end = match
         around = line[begin - 1 : begin] if begin else "", line[end : end + 1]
-        if not any(sign.isalnum() or sign == "_" for sign in around):
+        if not any(char.isalnum() or char == "_" for char in around):
             return True
         start = begin + 1
     return False
 
 
-def _matches(matches: list[tuple[int, str]], name: str, flags: set[str], patterns: list[Pattern]) -> str:
+def _format_matches(matches: list[tuple[int, str]], name: str, flags: set[str], patterns: list[Pattern]) -> str:
     if "q" in flags:
         return ""
     if "c" in flags:
@@ -122,21 +122,21 @@ def _matches(matches: list[tuple[int, str]], name: str, flags: set[str], pattern
     lines = []
     for number, line in matches:
         head = name + (f"{number}:" if "n" in flags else "")
-        parts = list(_only(line, patterns)) if "o" in flags else [line]
-        lines += [f"{head}{one}\n" for one in parts]
+        parts = list(_matching_parts(line, patterns)) if "o" in flags else [line]
+        lines += [f"{head}{part}\n" for part in parts]
     return "".join(lines)
 
 
-def _only(line: str, patterns: list[Pattern]) -> list[str]:
+def _matching_parts(line: str, patterns: list[Pattern]) -> list[str]:
     parts, start = [], 0
-    while places := [place for pattern in patterns if (place := pattern.search(line, start)) and place[1] > place[0]]:
-        begin, end = min(places)
+    while matches := [match for pattern in patterns if (match := pattern.search(line, start)) and match[1] > match[0]]:
+        begin, end = min(matches)
         parts.append(line[begin:end])
         start = end
     return parts
 
 
-def _quoted(text: str) -> str:
+def _escape(text: str) -> str:
     return re.sub(r"([\\.*\[\]^$])", r"\\\1", text)
 
 
@@ -146,26 +146,26 @@ async def cut(process: Process) -> int:
     ranges = flags.get("-f") or flags.get("-c")
     if not ranges:
         raise UsageProblem("you must specify a list of bytes, characters, or fields")
-    between = "" if "-c" in flags else flags.get("-d", "\t")
-    if len(between) > 1:
+    delimiter = "" if "-c" in flags else flags.get("-d", "\t")
+    if len(delimiter) > 1:
         raise UsageProblem("the delimiter must be a single character")
-    is_selected = _places(ranges)
+    is_selected = _selected_fields(ranges)
     texts = await process.texts(paths)
     for _, text in texts:
         for line in lines_of(text):
-            parts = line.split(between) if between else list(line)
+            parts = line.split(delimiter) if delimiter else list(line)
             process.budget.spend(len(parts) * (1 + ranges.count(",")))
-            if between and len(parts) == 1:
+            if delimiter and len(parts) == 1:
                 if "-s" in flags:
                     continue
                 output = line
             else:
-                output = between.join(part for number, part in enumerate(parts, 1) if is_selected(number))
+                output = delimiter.join(part for number, part in enumerate(parts, 1) if is_selected(number))
             await process.out.write(f"{output}\n")
     return int(len(texts) < len(paths))
 
 
-def _places(text: str) -> Callable[[int], bool]:
+def _selected_fields(text: str) -> Callable[[int], bool]:
     ranges = []
     for part in text.split(","):
         match = _FIELDS.fullmatch(part)
@@ -184,13 +184,13 @@ async def sort(process: Process) -> int:
         raise UsageProblem("this shell's sort takes one -k, as 2 or 2,3, with n and r behind it")
     flags = {name[1] for name, _ in options} | set(match["flags"])
     first, last = int(match["first"]) - 1, int(match["last"] or 9999)
-    between = dict(options).get("-t")
-    if between == "":
+    delimiter = dict(options).get("-t")
+    if delimiter == "":
         raise UsageProblem("empty tab")
     lines = [line for _, text in await process.texts(paths) for line in lines_of(text)]
 
     def key(line: str) -> tuple[float, str]:
-        text = (between or " ").join(line.split(between)[first:last]) if keys else line
+        text = (delimiter or " ").join(line.split(delimiter)[first:last]) if keys else line
         number = _number(text) if "n" in flags else 0.0
         return (number, "") if "n" in flags else (number, text)
 
@@ -226,39 +226,39 @@ async def translate(process: Process) -> int:
     options, words = gnu_getopt(process.argv[1:], "ds")
     deleting, squeezing = ("-d", "") in options, ("-s", "") in options
     if deleting and squeezing:
-        raise UsageProblem("-d and -s together are more than this shell can do")
+        raise UsageProblem("-d and -s together are not supported by this shell")
     if len(words) not in ((1,) if deleting else (1, 2) if squeezing else (2,)):
         raise UsageProblem("missing operand")
     if max(map(len, words)) > LONGEST_PATTERN:
-        raise UsageProblem(f"a set of more than {LONGEST_PATTERN} characters is more than this shell can do")
-    first, last = _signs(words[0]), _signs(words[-1])
-    text = await process.stdin.whole(process.budget)
+        raise UsageProblem(f"a set of more than {LONGEST_PATTERN} characters is not supported by this shell")
+    first, last = _character_set(words[0]), _character_set(words[-1])
+    text = await process.stdin.read_all(process.budget)
     if deleting:
         text = text.translate(dict.fromkeys(map(ord, first)))
     elif words[1:]:
         padded = last + last[-1:] * (len(first) - len(last))
-        text = text.translate({ord(one): other for one, other in zip(first, padded, strict=False)})
+        text = text.translate({ord(char): replacement for char, replacement in zip(first, padded, strict=False)})
     if squeezing:
         repeated = set(last)
         text = "".join(
-            sign for sign, previous in zip(text, ["", *text], strict=False) if sign not in repeated or sign != previous
+            char for char, previous in zip(text, ["", *text], strict=False) if char not in repeated or char != previous
         )
     await process.out.write(text)
     return 0
 
 
-def _signs(text: str) -> str:
+def _character_set(text: str) -> str:
     text = text.replace("\\n", "\n").replace("\\t", "\t")
     for name, range_ in _CLASSES.items():
         text = text.replace(f"[:{name}:]", range_)
     if "[:" in text:
         raise UsageProblem(f"this shell's tr has the classes {', '.join(_CLASSES)}")
 
-    def whole(match: re.Match[str]) -> str:
+    def expand_range(match: re.Match[str]) -> str:
         low, high = ord(match[1]), ord(match[2])
         return "".join(map(chr, range(low, min(high, low + 256) + 1)))
 
-    return re.sub(r"(.)-(.)", whole, text, flags=re.DOTALL)
+    return re.sub(r"(.)-(.)", expand_range, text, flags=re.DOTALL)
 
 
 async def sequence(process: Process) -> int:
@@ -273,15 +273,15 @@ async def sequence(process: Process) -> int:
 
 
 async def repeat(process: Process) -> int:
-    """``yes``: until the reader has enough, or the line has cost enough."""
+    """``yes``: writes until its pipe is full or the budget of the line is exhausted."""
     line = " ".join(process.argv[1:] or ["y"]) + "\n"
     while True:
-        await process.out.write(process.budget.handle(line * max(YES // len(line), 1)))
+        await process.out.write(process.budget.handle(line * max(YES_CHARACTERS // len(line), 1)))
 
 
 TEXT_TOOLS: dict[str, Program] = {
-    "head": ends,
-    "tail": ends,
+    "head": head_or_tail,
+    "tail": head_or_tail,
     "wc": count,
     "grep": grep,
     "egrep": grep,

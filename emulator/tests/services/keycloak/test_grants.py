@@ -301,7 +301,7 @@ def test_sessions_and_keys_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_the_oldest_sessions_end_when_there_are_too_many(alone: RealmClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(realm_module, "MOST_SESSIONS", 3)
+    monkeypatch.setattr(realm_module, "MAX_SESSIONS", 3)
     answers = [alone.log_in() for _ in range(4)]
     form = {"grant_type": "refresh_token", "client_id": "shasta"}
     assert error(alone.token(**form, refresh_token=answers[0]["refresh_token"]))[2] == "Session not active"

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection, RowMapping
 from canton.api.auth import identity_pinning
 from canton.api.auth.attribution import PERMISSION as ATTRIBUTION
 from canton.api.auth.attribution import AttributionFilter, attribution_filter
-from canton.api.middleware.limits import PLACE, Place
+from canton.api.middleware.limits import SLOT, ConcurrencySlot
 from canton.api.services import Services, services
 from canton.contracts.identity import Identity
 from canton.domain.errors import DatabaseUnavailable, NotAuthenticated, NotFound
@@ -112,7 +112,7 @@ def authenticate(request: Request) -> Caller:
     with server.database.read() as connection:
         principal = principal_in(connection)
     own: str = getattr(request.state, "own_request_id", "-")
-    if principal.unsettled:
+    if principal.pinning_pending:
         identity_pinning.try_to_pin(server.pinning_lock, server.database, principal, own)
         with server.database.read() as connection:
             principal = principal_in(connection)
@@ -136,9 +136,9 @@ def _authenticate_within_rates(request: Request) -> Caller:
         rates.charge_address(request.client.host if request.client else "")
         raise
     rates.charge_principal(caller.accounting_key, has_roles=bool(caller.active_bindings))
-    place: Place | None = getattr(request.state, PLACE, None)
-    if place is not None:
-        place.belongs_to(caller.accounting_key, at_provider=caller.is_bound_in(None))
+    slot: ConcurrencySlot | None = getattr(request.state, SLOT, None)
+    if slot is not None:
+        slot.assign_to_caller(caller.accounting_key, at_provider=caller.is_bound_in(None))
     return caller
 
 
@@ -178,12 +178,12 @@ def _person(roles: Roles, identity: Identity, connection: Connection, *, lock: b
         (*claimed, *stored),
         identity.expires_at,
         identity=me,
-        unsettled=any(_is_unsettled(row, me) for row in by_name),
+        pinning_pending=any(_pinning_pending(row, me) for row in by_name),
         unpinned=any(row["identity"] is None for row in by_name),
     )
 
 
-def _is_unsettled(row: RowMapping, me: str) -> bool:
+def _pinning_pending(row: RowMapping, me: str) -> bool:
     return row["identity"] is None or (row["identity"] != me and row["other_identity"] is None)
 
 

@@ -1,7 +1,7 @@
-"""Pins a binding to a person: to the issuer's lasting identifier (the claim ``sub``) when its name is first seen.
+"""Pins a role binding to a person: stores the issuer's permanent identifier (claim ``sub``).
 
-Issuers reuse names, but not identifiers. So a later person with the same name does not get the role, which is recorded
-once, and a person who is renamed keeps it.
+It does so at the first login with the bound name. Issuers reuse names, but not identifiers. So a later person
+with the same name does not get the role, which is recorded once, and a person who is renamed keeps it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def try_to_pin(lock: Lock, database: Database, principal: Principal, request: st
         return
     try:
         with database.write(LOCK_WAIT) as connection:
-            settle(connection, principal, request)
+            pin_and_record(connection, principal, request)
     except DatabaseUnavailable:
         return
     finally:
         lock.release()
 
 
-def settle(connection: Connection, principal: Principal, request: str) -> None:
+def pin_and_record(connection: Connection, principal: Principal, request: str) -> None:
     """Pin the bindings that are not pinned, and record those that are pinned to another person; each only once."""
     for row in bindings.pin(connection, principal.id, principal.identity):
         _record(connection, row, principal, request, ("member.pin", "member.pinned"))

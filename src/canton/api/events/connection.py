@@ -21,7 +21,7 @@ log = logging.getLogger("canton.events")
 
 
 class EventStream(Response):
-    """Returned by a route like any response; takes its place among the readers when it is sent."""
+    """Returned by a route like any response; the hub counts its reader while it is sent."""
 
     def __init__(self, hub: Hub, reader: Reader, who: str = "", visible: Visible = None) -> None:
         super().__init__(headers=sse.HEADERS)
@@ -33,15 +33,15 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            with self._hub.place(self._who, self._visible):
+            with self._hub.count_reader(self._who, self._visible):
                 await self._stream(scope, receive, send)
         except TooBusy as error:
             await problems.respond(scope, receive, send, error)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        # A send to a client that has left does not fail; only receiving tells that it has left.
-        both = [asyncio.create_task(self._write(scope, send)), asyncio.create_task(_gone(receive))]
+        # Sending to a client that has disconnected does not fail; only receive() reports it.
+        both = [asyncio.create_task(self._write(scope, send)), asyncio.create_task(_wait_for_disconnect(receive))]
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -52,23 +52,23 @@ class EventStream(Response):
     async def _write(self, scope: Scope, send: Send) -> None:
         try:
             async for chunk in self._reader.chunks():
-                async with asyncio.timeout(self._hub.pace.blocked):
+                async with asyncio.timeout(self._hub.settings.blocked):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
         except CantonError as error:
             log.info("a reader of events was cut off: %s", error)
         except TimeoutError:
-            log.info("a reader of events was cut off: it took nothing for %g s", self._hub.pace.blocked)
-            scope.get("state", {}).get(ABORT, _nothing)()
+            log.info("a reader of events was cut off: it took nothing for %g s", self._hub.settings.blocked)
+            scope.get("state", {}).get(ABORT, _no_abort)()
             return
         except Exception:
             log.exception("a reader of events was cut off by a defect")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _nothing() -> None:
-    """Without a function to abort, the server closes the connection when it can."""
+def _no_abort() -> None:
+    """Do nothing: without a function to abort it, the server closes the connection when it can."""

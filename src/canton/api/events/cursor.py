@@ -1,7 +1,7 @@
 """The cursor of a reader of events: how far it has come in every stream, as one text for `Last-Event-ID`.
 
 It holds only numbers of events, so any server can continue from it, also after a restart. It is not signed: a forged
-one only reads from another place in the streams that its reader may see, and the place is checked.
+one only reads from another position in the streams that its reader may see, and the position is checked.
 """
 
 from __future__ import annotations

@@ -30,12 +30,12 @@ from canton.store.listing import Visible
 
 T = TypeVar("T")
 ReaderKey: TypeAlias = tuple[str, str]
-"""What a reader counts for: "principal" or "tenant", and its name."""
+"""What a reader counts for: the kind ("principal" or "tenant") and the name."""
 log = logging.getLogger("canton.events")
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class HubSettings:
     """The intervals (in seconds) and sizes of a hub."""
 
     poll: float = 0.1
@@ -43,7 +43,7 @@ class Pace:
     check: float = 10.0
     """A reader's rights are checked again at least this often."""
     blocked: float = 30.0
-    """A reader that takes nothing for this long is cut off."""
+    """A reader that takes nothing for this long is disconnected."""
     behind: int = 10_000
     """A reader that is this many events behind gets a warning."""
     tail: int = 4096
@@ -87,8 +87,10 @@ class RenderedEvent:
 class Hub:
     """One per server; lives on its event loop."""
 
-    def __init__(self, database: Database, places: ReaderLimits | None = None, pace: Pace | None = None) -> None:
-        self.pace = pace or Pace()
+    def __init__(
+        self, database: Database, limits: ReaderLimits | None = None, settings: HubSettings | None = None
+    ) -> None:
+        self.settings = settings or HubSettings()
         self.readers = 0
         self.lag = 0.0
         """The age of the newest event when it was read, in seconds."""
@@ -96,7 +98,7 @@ class Hub:
         self.published: dict[str, int] | None = None
         """By stream, the number of the newest event that was put on the tail; None while there are no readers."""
         self._database = database
-        self._limits = places or ReaderLimits()
+        self._limits = limits or ReaderLimits()
         self._counts: Counter[ReaderKey] = Counter()
         self._tail: list[RenderedEvent] = []
         self._first = 0
@@ -106,14 +108,14 @@ class Hub:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @contextmanager
-    def place(self, who: str = "", visible: Visible = None) -> Iterator[None]:
+    def count_reader(self, who: str = "", visible: Visible = None) -> Iterator[None]:
         """Count a reader while the block lasts; raises ``TooBusy`` at a limit.
 
         A reader counts for its principal and for each tenant that it follows. ``visible`` None is a reader of the
         provider.
         """
         keys: list[ReaderKey] = [("principal", who), *(("tenant", name) for name in sorted(visible or ()))]
-        self._require_place(keys, at_provider=visible is None)
+        self._require_capacity(keys, at_provider=visible is None)
         self.readers += 1
         self._counts.update(keys)
         if self._polling is None:
@@ -129,7 +131,7 @@ class Hub:
             if not self.readers:
                 self._stop_polling()
 
-    def _require_place(self, keys: list[ReaderKey], *, at_provider: bool) -> None:
+    def _require_capacity(self, keys: list[ReaderKey], *, at_provider: bool) -> None:
         if self.draining:
             raise TooBusy("this server is stopping; try again, or another server")
         most = self._limits.total if at_provider else self._limits.for_tenants
@@ -155,12 +157,12 @@ class Hub:
 
     @property
     def end(self) -> int:
-        """The position after the last event of the tail."""
+        """The index after the last event of the tail; it counts the events that were removed from the tail, too."""
         return self._first + len(self._tail)
 
-    def since(self, place: int, limit: int) -> list[RenderedEvent] | None:
-        """The events of the tail from this position on; None if the tail no longer has all of them."""
-        start = place - self._first
+    def events_from(self, index: int, limit: int) -> list[RenderedEvent] | None:
+        """At most ``limit`` events of the tail from this index on; None if the tail no longer has the first of them."""
+        start = index - self._first
         return self._tail[start : start + limit] if start >= 0 else None
 
     async def wait_for_events(self, seconds: float) -> None:
@@ -203,7 +205,7 @@ class Hub:
                 await asyncio.sleep(1.0)
             else:
                 if not more:
-                    await asyncio.sleep(self.pace.poll)
+                    await asyncio.sleep(self.settings.poll)
 
     async def _publish_new_events(self) -> bool:
         """Append new events to the tail; True if there are more."""
@@ -212,19 +214,19 @@ class Hub:
             self._wake()
             return False
         published = dict(self.published)
-        new_events = await self.read(lambda connection: _read_new_events(connection, published, self.pace.tail))
+        new_events = await self.read(lambda connection: _read_new_events(connection, published, self.settings.tail))
         if not new_events:
             return False
         for rendered in new_events:
             self.published[rendered.stream] = rendered.event.seq
         self.lag = max(0.0, time.time() - new_events[0].event.at / SECOND)
         self._tail += new_events
-        surplus = len(self._tail) - self.pace.tail
+        surplus = len(self._tail) - self.settings.tail
         if surplus > 0:
             del self._tail[:surplus]
             self._first += surplus
         self._wake()
-        return len(new_events) >= self.pace.tail
+        return len(new_events) >= self.settings.tail
 
     def _wake(self) -> None:
         # A new asyncio.Event for the next batch, so that a waiting reader is woken once per batch.

@@ -134,8 +134,8 @@ class Reader:
         self._subscription = subscription
         self._rights = rights
         self._positions = start
-        # The position on the hub's tail; None while the reader reads from the database.
-        self._place: int | None = None
+        # The index of its next event on the hub's tail; None while the reader reads from the database.
+        self._tail_index: int | None = None
         self._checked = time.monotonic()
         self._warned_behind = False
         # Events were skipped since the client last got a cursor.
@@ -160,7 +160,7 @@ class Reader:
         while not self._hub.draining:
             await self._check()
             chunk = await self._next()
-            if not chunk and time.monotonic() >= silent_since + self._hub.pace.keep_alive:
+            if not chunk and time.monotonic() >= silent_since + self._hub.settings.keep_alive:
                 chunk = sse.progress(self._positions.cursor()) if self._cursor_unsent else sse.KEEP_ALIVE
                 self._cursor_unsent = False
             if chunk:
@@ -168,48 +168,50 @@ class Reader:
                 silent_since = time.monotonic()
             elif self._waits():
                 await self._hub.wait_for_events(
-                    min(silent_since + self._hub.pace.keep_alive, self._due()) - time.monotonic()
+                    min(silent_since + self._hub.settings.keep_alive, self._due()) - time.monotonic()
                 )
 
     def _waits(self) -> bool:
-        return self._hub.published is None or self._place == self._hub.end
+        return self._hub.published is None or self._tail_index == self._hub.end
 
     async def _check(self) -> None:
         """Check this reader's rights again, if it is time."""
         if time.monotonic() < self._due():
             return
         try:
-            async with asyncio.timeout(self._hub.pace.check):
+            async with asyncio.timeout(self._hub.settings.check):
                 rights = await self._subscription.rights()
         except TimeoutError as error:
             raise Forbidden("the roles of this reader could not be checked in time") from error
         # With jitter, so that many readers that connected together do not check together.
-        self._checked = time.monotonic() - self._hub.pace.check * 0.2 * _jitter()
+        self._checked = time.monotonic() - self._hub.settings.check * 0.2 * _jitter()
         if rights.events is not None and not rights.events:
             raise Forbidden("this reader may not read events any more")
         if rights.events != self._rights.events:
-            # Streams that have become visible may have events before our position on the tail.
-            self._place = None
+            # Streams that have become visible may have events before our index on the tail.
+            self._tail_index = None
         self._rights = rights
 
     def _due(self) -> float:
-        return self._checked + self._hub.pace.check
+        return self._checked + self._hub.settings.check
 
     async def _next(self) -> bytes:
         published = self._hub.published
         if published is None:
             return b""
-        from_tail = None if self._place is None else self._hub.since(self._place, self._hub.pace.batch)
+        from_tail = (
+            None if self._tail_index is None else self._hub.events_from(self._tail_index, self._hub.settings.batch)
+        )
         if from_tail is not None:
-            self._place = (self._place or 0) + len(from_tail)
+            self._tail_index = (self._tail_index or 0) + len(from_tail)
             return self._written(self._take(from_tail))
         backlog = self._backlog(published)
         if not backlog:
-            self._place, self._warned_behind = self._hub.end, False
+            self._tail_index, self._warned_behind = self._hub.end, False
             return b""
-        self._place = None
+        self._tail_index = None
         warning = self._warn(sum(published[name] - position for name, position in backlog.items()))
-        from_database = await self._hub.read_after(backlog, self._hub.pace.batch, self._subscription.who)
+        from_database = await self._hub.read_after(backlog, self._hub.settings.batch, self._subscription.who)
         return warning + self._written(self._take(from_database))
 
     def _take(self, events: Iterable[RenderedEvent]) -> Iterator[RenderedEvent]:
@@ -250,7 +252,7 @@ class Reader:
         return {name: self._positions.at(name) for name in visible_streams if self._positions.at(name) < lasts[name]}
 
     def _warn(self, count: int) -> bytes:
-        if count <= self._hub.pace.behind or self._warned_behind:
+        if count <= self._hub.settings.behind or self._warned_behind:
             return b""
         self._warned_behind = True
         return sse.behind(count)

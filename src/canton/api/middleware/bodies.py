@@ -2,7 +2,7 @@
 
 Until the caller is known, the server holds at most ``FIRST`` bytes of a body and parses none of it. The rest is read
 by ``Incoming.read`` for an authenticated caller, within the limit of the address and within a share of the room for
-all bodies, and without a place among the requests that are carried out. The connection is closed behind an answer to a
+all bodies, and without a slot among the concurrent requests. The connection is closed behind an answer to a
 request whose body was not read to its end.
 """
 

@@ -1,8 +1,8 @@
 """The HTTP connection: limits that uvicorn's httptools protocol does not have.
 
-It has no limit on the size of a request's head, nor on the time that may take to arrive, nor on what comes between and
-behind the chunks of a body, nor on the requests that wait on one connection, and it waits without end for a client that
-does not read. All are needed on a port that strangers can reach.
+httptools' protocol has no limit on the size of a request head, on the time in which it must arrive, on bytes between
+and after chunks, or on pipelined requests, and it waits without limit for a client that does not read. A public port
+needs all five limits.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from canton.api.events.connection import ABORT
 from canton.api.middleware.rate_limits import network
 
-# Eight times what nginx takes for a header: cursors of events may be long.
+# Eight times nginx's limit for a header: cursors of events may be long.
 HEAD_LIMIT = 64 * 1024
 HEAD_SECONDS = 20.0
-# Connections of one address that have not sent a complete head. A proxy sends heads whole, and does not come near it.
+# Connections of one address that have not sent a complete head. A proxy sends whole heads, and stays far below.
 HEADS_EACH = 256
 REPORT_SECONDS = 60.0
 # A read of the socket brings up to 256 KiB, which may hold a whole head: the parser gets it in parts.
@@ -46,7 +46,7 @@ log = logging.getLogger("canton.connections")
 
 @dataclass
 class ConnectionLimiter:
-    """Limits the connections of a server: knows which are idle and can be dropped, and counts those dropped.
+    """Limits the connections of a server: lists the idle ones, which can be dropped, and counts the dropped ones.
 
     The dictionaries keep the order in which connections became idle; the clock of uvloop is too coarse for that, as it
     counts whole milliseconds.
@@ -59,8 +59,8 @@ class ConnectionLimiter:
     idle: dict[Connection, None] = field(default_factory=dict)
     """Connections without a request under way: new, between two requests, or with part of a head."""
     awaiting_head: defaultdict[str, dict[Connection, None]] = field(default_factory=lambda: defaultdict(dict))
-    """By network: those of them whose head is waited for since their first byte, or since they were made."""
-    leaving: set[Connection] = field(default_factory=set)
+    """By client network: connections whose request head is awaited, the oldest first."""
+    closing: set[Connection] = field(default_factory=set)
     """Connections that were dropped and are not closed yet."""
 
     def mark_idle(self, connection: Connection) -> None:
@@ -83,7 +83,7 @@ class ConnectionLimiter:
         """The connection to drop after a new one of this network: the one that has been idle for longest."""
         if len(self.awaiting_head[network]) > HEADS_EACH:
             return next(iter(self.awaiting_head[network]))
-        if connections - len(self.leaving) > self.most:
+        if connections - len(self.closing) > self.most:
             return next(iter(self.idle), None)
         return None
 
@@ -102,22 +102,22 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._head_size = 0
-        self._patience: asyncio.TimerHandle | None = None
+        self._head_timer: asyncio.TimerHandle | None = None
         self._in_body = False
-        self._brought_body = False
+        self._part_had_body = False
         self._cycles: deque[RequestResponseCycle] = deque()
-        self._unread: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
         self._unread_since = 0.0
         self._network = network(self.client[0]) if self.client else ""
-        self._expect_head()
+        self._start_head_timer()
         self._drop_surplus_connection()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._have_head()
+        self._cancel_head_timer()
         self.limiter.mark_busy(self)
-        self.limiter.leaving.discard(self)
-        self._stop_watching()
-        # uvicorn tells only the newest of several requests on one connection.
+        self.limiter.closing.discard(self)
+        self._stop_read_check()
+        # uvicorn notifies only the newest of several requests on one connection.
         for cycle in self._under_way():
             cycle.disconnected = True
             cycle.message_event.set()
@@ -132,23 +132,23 @@ class Connection(HttpToolsProtocol):
             at = end
 
     def _part_received(self, data: bytes) -> None:
-        self._brought_body = False
-        # Also before bytes that begin no request: uvicorn's timer of idle connections ends with them, and the parser
-        # passes over empty lines.
-        if self._patience is None and self._rests():
-            self._expect_head()
+        self._part_had_body = False
+        # Also for bytes that do not begin a request: they end uvicorn's timer for idle connections, and the parser
+        # skips empty lines.
+        if self._head_timer is None and self._is_idle():
+            self._start_head_timer()
         super().data_received(data)
-        around_chunks = self._in_body and not self._brought_body
-        if (self._patience is None and not around_chunks) or self.transport.is_closing():
+        around_chunks = self._in_body and not self._part_had_body
+        if (self._head_timer is None and not around_chunks) or self.transport.is_closing():
             return
         self._head_size += len(data)
         if self._head_size >= HEAD_LIMIT:
             self._refuse_head()
 
     def _refuse_head(self) -> None:
-        self._have_head()
+        self._cancel_head_timer()
         if self._in_body or self._under_way():
-            # An answer may be half sent: there is no place for another.
+            # A response may be half sent, so another one cannot be written.
             self.transport.abort()
             return
         self.transport.write(_TOO_LARGE)
@@ -157,18 +157,18 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["state"][ABORT] = self.transport.abort
-        # The first head has been waited for since the connection was made.
-        if self._patience is None:
-            self._expect_head()
+        # The timer for the first head started when the connection was made.
+        if self._head_timer is None:
+            self._start_head_timer()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # One that follows the body is left out: what was checked and counted is the head.
-        if self._patience is not None:
+        # Ignore trailers: only the head was counted and checked.
+        if self._head_timer is not None:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self._have_head()
-        # The parser goes on to the end of the part: of a dropped connection no further request is taken.
+        self._cancel_head_timer()
+        # The parser continues to the end of the part, but a dropped connection accepts no further request.
         if self.transport.is_closing():
             return
         while self._cycles and self._cycles[0].response_complete:
@@ -184,103 +184,103 @@ class Connection(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         if self.transport.is_closing():
             return
-        self._brought_body = True
+        self._part_had_body = True
         self._head_size = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._in_body = False
         super().on_message_complete()
-        self._may_rest()
+        self._mark_idle_if_done()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.transport.is_closing():
-            self._watch()
-        self._may_rest()
+            self._start_read_check()
+        self._mark_idle_if_done()
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
-        self._watch()
+        self._start_read_check()
 
     def pause_writing(self) -> None:
         super().pause_writing()
         self._unread_since = self.loop.time()
-        self._watch()
-        self._make_room()
+        self._start_read_check()
+        self._drop_slowest_reader()
 
     def resume_writing(self) -> None:
-        self._stop_watching()
+        self._stop_read_check()
         super().resume_writing()
 
-    def _watch(self) -> None:
+    def _start_read_check(self) -> None:
         """Check after ``WRITE_SECONDS`` whether the client has read at least ``WRITE_LEAST`` bytes."""
-        self._stop_watching()
+        self._stop_read_check()
         if self.transport.get_write_buffer_size():
-            self._unread = self.loop.call_later(WRITE_SECONDS, self._look_again, self._untaken())
+            self._read_timer = self.loop.call_later(WRITE_SECONDS, self._check_read_progress, self._unread_bytes())
 
-    def _look_again(self, bytes_before: int) -> None:
-        if self._untaken() > bytes_before - WRITE_LEAST:
+    def _check_read_progress(self, bytes_before: int) -> None:
+        if self._unread_bytes() > bytes_before - WRITE_LEAST:
             self._drop()
         else:
-            self._watch()
+            self._start_read_check()
 
-    def _untaken(self) -> int:
+    def _unread_bytes(self) -> int:
         """Bytes that the client has not read, including those in the kernel's buffer."""
         queued = ioctl(self.transport.get_extra_info("socket").fileno(), TIOCOUTQ, bytes(4))
         return self.transport.get_write_buffer_size() + int.from_bytes(queued, sys.byteorder)
 
     def _drop(self) -> None:
         log.info("a client was dropped because it did not read its answer")
-        self._stop_watching()
+        self._stop_read_check()
         self.transport.abort()
 
-    def _make_room(self) -> None:
+    def _drop_slowest_reader(self) -> None:
         paused = [
             connection
             for connection in self.connections
             if isinstance(connection, Connection) and connection.flow.write_paused
         ]
         if sum(connection.transport.get_write_buffer_size() for connection in paused) > WRITE_TOTAL:
-            min(paused, key=lambda each: each._unread_since)._drop()  # noqa: SLF001 (of its own class)
+            min(paused, key=lambda connection: connection._unread_since)._drop()  # noqa: SLF001 (of its own class)
 
     def _drop_surplus_connection(self) -> None:
         surplus = self.limiter.connection_to_drop(len(self.connections), self._network)
         if surplus is not None:
-            surplus._leave()  # noqa: SLF001 (of its own class)
+            surplus._drop_idle()  # noqa: SLF001 (of its own class)
 
-    def _leave(self) -> None:
-        self._have_head()
+    def _drop_idle(self) -> None:
+        self._cancel_head_timer()
         self.limiter.mark_busy(self)
-        self.limiter.leaving.add(self)
+        self.limiter.closing.add(self)
         self.transport.abort()
         self.limiter.report(self.loop.time())
 
-    def _rests(self) -> bool:
+    def _is_idle(self) -> bool:
         """No request is under way, neither its body nor its answer."""
         return not self._in_body and not self._under_way()
 
-    def _may_rest(self) -> None:
-        if self._rests() and not self.transport.is_closing():
+    def _mark_idle_if_done(self) -> None:
+        if self._is_idle() and not self.transport.is_closing():
             self.limiter.mark_idle(self)
 
-    def _stop_watching(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+    def _stop_read_check(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
     def _under_way(self) -> list[RequestResponseCycle]:
         return [cycle for cycle in self._cycles if not cycle.response_complete]
 
-    def _expect_head(self) -> None:
+    def _start_head_timer(self) -> None:
         self._head_size = 0
-        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
         self.limiter.mark_awaiting_head(self, self._network)
 
-    def _have_head(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+    def _cancel_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
             self.limiter.mark_head_received(self, self._network)
 
 

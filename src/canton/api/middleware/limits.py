@@ -1,7 +1,7 @@
 """Limits on requests, and the request id: pure ASGI middleware around everything else.
 
-Each answers with a problem before, or instead of, the app. A request leaves its place when its answer begins.
-A stream of events is told by the type of its answer: it has no time limit, since readers have places of their own.
+Each answers with a problem before, or instead of, the app. A request releases its slot when its response
+starts. An event stream is recognised by its content type; it has no time limit, since the hub limits its readers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LONGEST_PATH = 300
 # No name of a caller begins with this.
 ADDRESS = "address "
 TENANTS = "callers without a role at the provider"
-PLACE = "place"
+SLOT = "slot"
 # No address of ours takes more than fifteen. To read one takes a microsecond, before the caller is known.
 MOST_PARAMETERS = 100
 log = logging.getLogger("canton.access")
@@ -121,7 +121,7 @@ class Concurrency:
 
     One address has at most half of them, while its callers are not authenticated yet. One caller without a role at the
     provider (all service accounts of a tenant count as one) has at most a quarter; all these callers together have at
-    most three eighths, so that one address and they leave places to the provider.
+    most three eighths, so that one address and they leave slots to the provider.
     """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
@@ -129,7 +129,7 @@ class Concurrency:
         self.limit = limit
         self.under_way = 0
         self.shares: Counter[str] = Counter()
-        """Places by what they are counted for: an address, or a caller and perhaps ``TENANTS``."""
+        """Occupied slots, by the name that they count for: an address, or a caller and perhaps ``TENANTS``."""
         # Callers become known in threads.
         self.lock = threading.Lock()
 
@@ -152,33 +152,33 @@ class Concurrency:
             busy = TooBusy(f"{self.shares[name]} requests of this address are under way; try again shortly")
             await problems.respond(scope, receive, send, busy)
             return
-        place = Place(self, name)
-        scope.setdefault("state", {})[PLACE] = place
+        slot = ConcurrencySlot(self, name)
+        scope.setdefault("state", {})[SLOT] = slot
         if STATE in scope.get("state", {}):
-            scope["state"][STATE].outside = place.suspended
+            scope["state"][STATE].outside = slot.released
         try:
-            # What is left is the client's reading, which the connection bounds.
-            await self.app(scope, receive, _ObservedSend(send, on_start=place.leave))
+            # Then only the client's reading remains, which the connection limits.
+            await self.app(scope, receive, _ObservedSend(send, on_start=slot.release))
         finally:
-            place.leave()
+            slot.release()
 
 
-class Place:
-    """The place of one request among the concurrent ones, counted for its address or its caller."""
+class ConcurrencySlot:
+    """The slot of one request among the concurrent ones; it counts for the client's address or for the caller."""
 
-    def __init__(self, among: Concurrency, name: str) -> None:
-        self._among = among
+    def __init__(self, concurrency: Concurrency, name: str) -> None:
+        self._concurrency = concurrency
         self._names = [name]
         self._taken = False
         self._take()
 
-    def belongs_to(self, caller: str, *, at_provider: bool) -> None:
-        """Count the place for the caller from now on, instead of for the address."""
-        with self._among.lock:
+    def assign_to_caller(self, caller: str, *, at_provider: bool) -> None:
+        """Count the slot for the caller from now on, instead of for the address; raises ``TooBusy`` at its limit."""
+        with self._concurrency.lock:
             names = [caller] if at_provider else [caller, TENANTS]
             for name in names:
-                count = self._among.shares[name]
-                if not at_provider and count >= self._among.share_of(name):
+                count = self._concurrency.shares[name]
+                if not at_provider and count >= self._concurrency.share_of(name):
                     raise TooBusy(f"{count} requests of {name} are under way; try again shortly")
             if self._taken:
                 self._count(-1)
@@ -186,33 +186,33 @@ class Place:
             if self._taken:
                 self._count(+1)
 
-    def leave(self) -> None:
-        with self._among.lock:
+    def release(self) -> None:
+        with self._concurrency.lock:
             if self._taken:
                 self._taken = False
                 self._count(-1)
 
     @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """Give the place up inside the block. Afterwards it is taken again, even beyond the limit."""
-        self.leave()
+    def released(self) -> Iterator[None]:
+        """Release the slot inside the block. Afterwards it is taken again, even beyond the limit."""
+        self.release()
         try:
             yield
         finally:
             self._take()
 
     def _take(self) -> None:
-        with self._among.lock:
+        with self._concurrency.lock:
             if not self._taken:
                 self._taken = True
                 self._count(+1)
 
     def _count(self, change: int) -> None:
-        self._among.under_way += change
+        self._concurrency.under_way += change
         for name in self._names:
-            self._among.shares[name] += change
-            if not self._among.shares[name]:
-                del self._among.shares[name]
+            self._concurrency.shares[name] += change
+            if not self._concurrency.shares[name]:
+                del self._concurrency.shares[name]
 
 
 class HeaderLimit:

@@ -1,4 +1,4 @@
-"""Carries out every change: decided by policy, with a reason, perhaps approved by a second person, once, recorded.
+"""Authorises and executes every change: policy decision, reason, approval, idempotency, audit record and event.
 
 The decision, the use of the approval, the change itself, its audit record, its event and the answer that is stored for
 a repetition are one transaction. A refusal, and a change that failed, are recorded in a transaction of their own.
@@ -43,8 +43,8 @@ from canton.store.access import approvals, tenants
 LONGEST_REASON = 500
 # These take rights from people, who could otherwise refuse it, or give the rights to another account meanwhile.
 REVOKING = frozenset({"member.revoke", "service-account.delete", "service-account.revoke"})
-# A character has up to four bytes of UTF-8, and each is written with three.
-LONGEST_WRITTEN = 12 * LONGEST_REASON
+# A character has up to four UTF-8 bytes; percent-encoding writes three characters for each byte.
+MAX_ENCODED_REASON = 12 * LONGEST_REASON
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,11 @@ class ChangeResult:
 
 @dataclass(frozen=True, slots=True)
 class Change:
+    """One request that changes something: who makes it, under which permission, and its headers.
+
+    ``carry_out`` executes it; ``decide`` only checks it.
+    """
+
     caller: Caller
     permission: str
     reason: str
@@ -95,21 +100,21 @@ class Change:
     query_problem: str = ""
     """The mistake in the query parameters; only callers who may make the change are told of it."""
 
-    def carry_out(self, target: ChangeTarget, act: Callable[[Connection, Attribution], ChangeResult]) -> Response:
+    def carry_out(self, target: ChangeTarget, apply: Callable[[Connection, Attribution], ChangeResult]) -> Response:
         decision = self.decide(target)
         # The approval is recorded only with a change that needs one, since only then it is checked.
         used = {"approval": self.approval} if self._needs_approval(target) else {}
         attribution = Attribution(self.caller.principal.id, self.reason, {**self._context(decision), **used})
         try:
             self._require_reason()
-            return self._once(target, attribution, act).response()
+            return self._execute_or_replay(target, attribution, apply).response()
         except _DecisionChanged as changed:
             raise self._refuse(target, changed.decision) from None
         except DatabaseUnavailable:
             # The record would fail too.
             raise
         except CantonError as error:
-            self._record_alone(target, decision, error.code)
+            self._record_failure(target, decision, error.code)
             raise
 
     def require_anywhere(self) -> None:
@@ -132,7 +137,7 @@ class Change:
         return decision
 
     def _refuse(self, target: ChangeTarget, decision: Decision) -> Forbidden:
-        self._record_alone(target, decision, "refused")
+        self._record_failure(target, decision, "refused")
         if target.not_found is not None and target.read_permission is not None:
             self.caller.require_visible(target.read_permission, target.tenant, target.not_found)
         return Forbidden(
@@ -172,24 +177,24 @@ class Change:
                 f"{self.permission} is recorded with its reason; say why with --reason, or the header Canton-Reason"
             )
 
-    def _once(
-        self, target: ChangeTarget, attribution: Attribution, act: Callable[[Connection, Attribution], ChangeResult]
+    def _execute_or_replay(
+        self, target: ChangeTarget, attribution: Attribution, apply: Callable[[Connection, Attribution], ChangeResult]
     ) -> Answer:
         try:
             with self.caller.database.write() as connection:
-                repeated = self._repeated(connection)
+                repeated = self._stored_answer(connection)
                 if repeated is not None:
                     return repeated
                 self._decide_again(connection, target)
                 if self._needs_approval(target):
-                    self._require_person(target)
+                    self._require_human(target)
                 if self._needs_approval(target) and self.approval is None:
-                    waiting = self._ask(connection, target)
+                    waiting = self._request_approval(connection, target)
                 else:
-                    return self._do(connection, target, attribution, act)
+                    return self._execute(connection, target, attribution, apply)
         except _KeyTakenConcurrently:
             with self.caller.database.read() as connection:
-                repeated = self._repeated(connection)
+                repeated = self._stored_answer(connection)
             if repeated is None:
                 raise
             return repeated
@@ -200,19 +205,19 @@ class Change:
             permission=self.permission,
         )
 
-    def _do(
+    def _execute(
         self,
         connection: Connection,
         target: ChangeTarget,
         attribution: Attribution,
-        act: Callable[[Connection, Attribution], ChangeResult],
+        apply: Callable[[Connection, Attribution], ChangeResult],
     ) -> Answer:
         actor = self.caller.principal.identity
         if self.key is not None and not idempotency.begin(connection, actor, self.key, self.request_digest):
             raise _KeyTakenConcurrently(f'the idempotency key "{self.key}" was used at the same moment; try again')
         if self._needs_approval(target):
             approvals.use(connection, str(self.approval), actor, self._approval_digest(target))
-        result = act(connection, attribution)
+        result = apply(connection, attribution)
         if result.operation is None:
             self._record(connection, target, attribution, result)
         if self.key is not None:
@@ -221,7 +226,7 @@ class Change:
             )
         return result.answer
 
-    def _repeated(self, connection: Connection) -> Answer | None:
+    def _stored_answer(self, connection: Connection) -> Answer | None:
         if self.key is None:
             return None
         remembered = idempotency.repeated(connection, self.caller.principal.identity, self.key, self.request_digest)
@@ -247,15 +252,15 @@ class Change:
         )
 
     def _waits_at_provider(self, target: ChangeTarget) -> bool:
-        """Whether a second person of the provider has to approve it: the tenant does not see it before it is done."""
+        """Whether only a person of the provider may approve it; until it is executed, the tenant does not see it."""
         return self._needs_approval(target) and (self._is_providers(target) or self.permission in PROVIDERS)
 
     def _is_providers(self, target: ChangeTarget) -> bool:
-        """Whether only people of the provider decide on it, although a tenant's roles can hold the permission."""
+        """Whether only persons of the provider may approve it, although a tenant's roles can hold the permission."""
         revoked_by_provider = self.permission in REVOKING and self.caller.visible(self.permission) is None
         return target.by_provider or revoked_by_provider
 
-    def _require_person(self, target: ChangeTarget) -> None:
+    def _require_human(self, target: ChangeTarget) -> None:
         kind = self.caller.principal.kind
         if kind is not bindings.Kind.PERSON:
             raise Forbidden(
@@ -265,7 +270,7 @@ class Change:
                 tenant=target.tenant,
             )
 
-    def _ask(self, connection: Connection, target: ChangeTarget) -> str:
+    def _request_approval(self, connection: Connection, target: ChangeTarget) -> str:
         request = approvals.ApprovalRequest(
             self.permission,
             None if self._is_providers(target) else target.tenant,
@@ -295,7 +300,7 @@ class Change:
                 connection, target.tenant or outbox.PROVIDER, [outbox.Event(result.event, result.subject, body)]
             )
 
-    def _record_alone(self, target: ChangeTarget, decision: Decision, outcome: str) -> None:
+    def _record_failure(self, target: ChangeTarget, decision: Decision, outcome: str) -> None:
         # An attempt by a caller of another tenant is recorded for the provider: a tenant's audit names no others.
         hidden = not self.caller.is_bound_in(target.tenant) or (decision.allowed and self._waits_at_provider(target))
         tenant = None if hidden else target.tenant
@@ -352,7 +357,7 @@ ReasonHeader = Annotated[
     str | None,
     Header(
         alias="Canton-Reason",
-        max_length=LONGEST_WRITTEN,
+        max_length=MAX_ENCODED_REASON,
         description="The reason for the change, as percent-encoded UTF-8; recorded in the audit. Required for changes "
         "that remove something.",
     ),
@@ -402,7 +407,7 @@ class ChangeDependency:
             getattr(request.state, "document", None),
             _query_problem(request),
         )
-        async with caller.services.write_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
+        async with caller.services.write_capacity.slot(caller.accounting_key, at_provider=caller.is_bound_in(None)):
             yield change
 
     async def require_anywhere(self, request: Request, caller: Caller) -> None:
@@ -410,14 +415,14 @@ class ChangeDependency:
         if caller.visible(self.permission) != frozenset():
             return
         unread = Change(caller, self.permission, "", None, None, None, request.method, _target(request), None)
-        async with caller.services.write_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
+        async with caller.services.write_capacity.slot(caller.accounting_key, at_provider=caller.is_bound_in(None)):
             await run_in_threadpool(unread.require_anywhere)
 
 
 def change(permission: str) -> Any:
     """The dependency for a route that changes something: ``Annotated[Change, change("node.power")]``.
 
-    Its place in ``WriteCapacity`` is released before the answer is sent, so that a slow client does not hold it.
+    Its slot in ``WriteCapacity`` is released before the answer is sent, so that a slow client does not hold it.
     """
     return Depends(ChangeDependency(PERMISSIONS[permission].name), scope="function")
 

@@ -34,9 +34,9 @@ from canton.store.operations import lists as operation_lists
 from canton.store.operations import plans
 
 # An operation claims this many nodes in one statement on every build of SQLite.
-LARGEST = 10_000
+MAX_NODES = 10_000
 # Characters of a short xname and its comma.
-LENGTH = 14
+CHARACTERS_PER_NAME = 14
 NODESET_PATTERN = r"^[A-Za-z0-9\[\]_.:,/!&\^@ -]+$"
 Planner = Callable[[NodeSnapshot, str | None], Plan]
 Requirement = Callable[[Connection, Plan], None]
@@ -50,13 +50,13 @@ class NodeNames(Body):
         Field(
             pattern=NODESET_PATTERN,
             max_length=200_000,
-            description=f"A nodeset of xnames or of numbers such as nid001234; at most {LARGEST:,} nodes.",
+            description=f"A nodeset of xnames or of numbers such as nid001234; at most {MAX_NODES:,} nodes.",
             examples=["x1000c0s[0-3]b0n0"],
         ),
     ]
 
 
-class NodeOrder(NodeNames):
+class NodeRequest(NodeNames):
     plan: Annotated[
         Digest | None,
         Field(description="The digest of a reviewed plan; the request is refused if its plan is a different one now."),
@@ -65,8 +65,8 @@ class NodeOrder(NodeNames):
 
 def parse_names(caller: Caller, nodeset: str) -> frozenset[str]:
     """The names in a nodeset. They count against the rate limit, also if the nodeset is refused."""
-    caller.charge(entries=len(nodeset) // LENGTH)
-    names, count = parse_counted(nodeset, limit=LARGEST)
+    caller.charge(entries=len(nodeset) // CHARACTERS_PER_NAME)
+    names, count = parse_counted(nodeset, limit=MAX_NODES)
     caller.charge(entries=count)
     return names.names
 
@@ -90,16 +90,16 @@ class NodeTarget:
         return ChangeTarget(tenant, resolved=[row["xname"] for row in self.rows])
 
 
-def order_operation(
+def plan_or_start(
     change: Change,
-    node_order: NodeOrder,
+    node_request: NodeRequest,
     planner: Planner,
     *,
     dry_run: bool,
     require: Requirement = lambda _connection, _plan: None,
 ) -> Response:
     """Start the operation that ``planner`` plans for the nodes, or only show the plan, after the same checks."""
-    target = find_nodes(change, node_order.nodes)
+    target = find_nodes(change, node_request.nodes)
     change_target = target.change_target()
     plan = _plan_or_error(change.caller, target, change_target.tenant, planner)
     if dry_run:
@@ -109,20 +109,22 @@ def order_operation(
             _check(connection, dry_run_plan, decision.rule, require)
         return _show(change.caller, dry_run_plan)
 
-    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+    def apply(connection: Connection, attribution: Attribution) -> ChangeResult:
         current_plan = _require_plan(plan)
         rule = str(attribution.context["rule"])
         if current_plan.tenant is not None:
             tenants.lock(connection, current_plan.tenant)
         _check(connection, current_plan, rule, require)
-        if node_order.plan is not None and node_order.plan != current_plan.digest:
+        if node_request.plan is not None and node_request.plan != current_plan.digest:
             # The caller is told what differs only if it may see the reviewed plan.
-            plans.show(connection, node_order.plan, plans.PlanVisibility(change.caller.visible("plan.read"), PROVIDERS))
+            plans.show(
+                connection, node_request.plan, plans.PlanVisibility(change.caller.visible("plan.read"), PROVIDERS)
+            )
         submission = Submission(
             attribution.actor,
             attribution.reason,
             None,
-            reviewed=node_order.plan,
+            reviewed=node_request.plan,
             by_provider=_is_provider(rule),
             context=attribution.context,
         )
@@ -132,7 +134,7 @@ def order_operation(
             accepted(connection, operation, change.caller.attribution_filter()), operation, operation=operation
         )
 
-    return change.carry_out(change_target, act)
+    return change.carry_out(change_target, apply)
 
 
 def _is_provider(rule: str) -> bool:
@@ -203,11 +205,12 @@ def _snapshot(rows: Sequence[RowMapping]) -> NodeSnapshot:
 
 
 def _site(rows: Sequence[RowMapping]) -> str:
-    homeless = [row["xname"] for row in rows if row["site"] is None]
-    if homeless:
+    nodes_without_site = [row["xname"] for row in rows if row["site"] is None]
+    if nodes_without_site:
         raise WrongState(
-            f"{fold(homeless)} belongs to no site, so its power service is not known; import it with its site",
-            nodes=fold(homeless),
+            f"{fold(nodes_without_site)} belongs to no site, so its power service is not known; "
+            "import it with its site",
+            nodes=fold(nodes_without_site),
         )
     sites = sorted({row["site"] for row in rows})
     if len(sites) > 1:

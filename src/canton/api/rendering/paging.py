@@ -44,7 +44,7 @@ class Paging:
 def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = None) -> Any:
     """The dependency of a list with these sort keys and item fields; the first sort key is the default.
 
-    Its place in ``ReadCapacity`` is released before the answer is sent.
+    Its slot in ``ReadCapacity`` is released before the answer is sent.
     """
     first = default or sorts[0]
     allowed = "|".join(sorts)
@@ -66,7 +66,7 @@ def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = No
         position = None if after is None else _position(after, this)
         window = Window(limit, sort.removeprefix("-"), sort.startswith("-"), position)
         page_request = Paging(window, _fields(fields_, fields), this, caller)
-        async with caller.services.read_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
+        async with caller.services.read_capacity.slot(caller.accounting_key, at_provider=caller.is_bound_in(None)):
             yield page_request
 
     return Depends(dependency, scope="function")

@@ -118,7 +118,7 @@ def refuse(approval_id: ApprovalId, change: Deciding) -> Response:
 
 
 def _settle(approval_id: str, state: ApprovalState, change: Change) -> Response:
-    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+    def apply(connection: Connection, attribution: Attribution) -> ChangeResult:
         waiting = approvals.find(connection, approval_id)
         _require_second_person(connection, change.caller, waiting)
         until = _valid_until(change.caller, waiting)
@@ -129,7 +129,7 @@ def _settle(approval_id: str, state: ApprovalState, change: Change) -> Response:
         details = {"decided": state, "asked_for": row["permission"], "requested_by": row["requested_by"]}
         return ChangeResult(Answer(render(row), changed=changed), f"approval:{approval_id}", details=details)
 
-    return change.carry_out(_target(change.caller, approval_id), act)
+    return change.carry_out(_target(change.caller, approval_id), apply)
 
 
 def _target(caller: Caller, approval_id: str) -> ChangeTarget:

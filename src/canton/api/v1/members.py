@@ -168,7 +168,7 @@ def grant(new_binding: NewBinding, change: Annotated[Change, change("member.gran
     if _shortens(change.caller, new_binding):
         return _shorten(replace(change, permission=SHORTENING), replace(target, granted_rights=None), new_binding)
 
-    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+    def apply(connection: Connection, attribution: Attribution) -> ChangeResult:
         checked_grant = _checked(change, new_binding)
         if target.granted_rights is not None:
             require_own(change.caller.principal, change.permission, target.granted_rights)
@@ -179,7 +179,7 @@ def grant(new_binding: NewBinding, change: Annotated[Change, change("member.gran
         answer = Answer(body, status, location=where, changed=result.changed)
         return ChangeResult(answer, f"binding:{row['id']}", "member.granted", _event_details(row))
 
-    return change.carry_out(target, act)
+    return change.carry_out(target, apply)
 
 
 def _rights(roles: Roles, new_binding: NewBinding) -> Rights | None:
@@ -204,13 +204,13 @@ def _shortens(caller: Caller, new_binding: NewBinding) -> bool:
 
 
 def _shorten(change: Change, target: ChangeTarget, new_binding: NewBinding) -> Response:
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row, was_until = bindings.shorten(connection, _checked(change, new_binding))
         details = _event_details(row) | {"was_until": _instant(was_until)} | _withdraw_approvals(connection, row)
         answer = Answer(render(row, change.caller.attribution_filter()))
         return ChangeResult(answer, f"binding:{row['id']}", "member.shortened", details)
 
-    return change.carry_out(target, act)
+    return change.carry_out(target, apply)
 
 
 def _checked(change: Change, new_binding: NewBinding) -> bindings.Grant:
@@ -274,7 +274,7 @@ def show_binding(caller: CallerDep, binding_id: BindingId) -> Response:
 def revoke(binding_id: BindingId, change: Annotated[Change, change("member.revoke")]) -> Response:
     """Revoke a role, from the next request on. Callers can revoke their own, even that of the last administrator."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row = bindings.find(connection, binding_id)
         bindings.revoke(connection, binding_id)
         details = _event_details(row) | _withdraw_approvals(connection, row)
@@ -283,4 +283,4 @@ def revoke(binding_id: BindingId, change: Annotated[Change, change("member.revok
     with change.caller.database.read() as connection:
         # None for an unknown binding: a caller without a role at the provider is then refused as for a foreign one.
         tenant = bindings.place(connection, binding_id)
-    return change.carry_out(ChangeTarget(tenant, bindings.unknown(binding_id), "member.read"), act)
+    return change.carry_out(ChangeTarget(tenant, bindings.unknown(binding_id), "member.read"), apply)

@@ -99,14 +99,14 @@ def import_nodes(
         with change.caller.database.read() as connection:
             return _answer(check(connection)).response()
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         node_import.lock(connection, lines)
         comparison = check(connection)
         node_import.carry_out(connection, node_import_body.site, comparison)
         answer = _answer(comparison)
         return ChangeResult(answer, f"site:{node_import_body.site}", "node.imported", dict(answer.body or {}))
 
-    return change.carry_out(target, act)
+    return change.carry_out(target, apply)
 
 
 def _answer(comparison: Comparison) -> Answer:

@@ -14,13 +14,13 @@ from canton.api.auth.caller import CallerDep
 from canton.api.middleware.body_routes import Route
 from canton.api.mutations.changes import Change, change
 from canton.api.mutations.node_operations import (
-    LARGEST,
+    MAX_NODES,
     NODESET_PATTERN,
     PLANNED,
     DryRun,
-    NodeOrder,
-    order_operation,
+    NodeRequest,
     parse_names,
+    plan_or_start,
 )
 from canton.api.rendering import timestamps as instants
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, answers
@@ -31,7 +31,7 @@ from canton.api.services import Services
 from canton.domain.json_types import Json
 from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.tenant import NAME
-from canton.operations.planners.move_nodes import ORDERS
+from canton.operations.planners.node_lifecycle import ACTIONS
 from canton.operations.planners.power_nodes import plan_power
 from canton.store.database import SECOND
 from canton.store.inventory import nodes
@@ -66,7 +66,7 @@ class Node(Body):
     claimed_by: Annotated[str | None, Field(description="The open operation that holds the node.")]
 
 
-class PowerOrder(NodeOrder):
+class PowerRequest(NodeRequest):
     to: Literal["on", "off"]
 
 
@@ -108,7 +108,7 @@ def _node_filter(
         Query(
             pattern=NODESET_PATTERN,
             max_length=20_000,
-            description=f"Only nodes of this nodeset, of at most {LARGEST:,} nodes.",
+            description=f"Only nodes of this nodeset, of at most {MAX_NODES:,} nodes.",
             examples=["x1000c0s[0-3]b0n0"],
         ),
     ] = None,
@@ -138,7 +138,7 @@ def refuse_to_read() -> Response:
     raise HTTPException(405, headers={"Allow": "POST"})
 
 
-for verb in ("import", "power", "delete", *ORDERS):
+for verb in ("import", "power", "delete", *ACTIONS):
     router.get(f"/nodes/{verb}", include_in_schema=False)(refuse_to_read)
 
 
@@ -156,9 +156,9 @@ def show_node(
 
 @router.post("/nodes/power", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def power_nodes(
-    power_order: PowerOrder, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
+    power_request: PowerRequest, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
 ) -> Response:
     """Power nodes on or off; nodes that are already in that state are left alone."""
-    return order_operation(
-        change, power_order, lambda snapshot, tenant: plan_power(snapshot, power_order.to, tenant), dry_run=dry_run
+    return plan_or_start(
+        change, power_request, lambda snapshot, tenant: plan_power(snapshot, power_request.to, tenant), dry_run=dry_run
     )

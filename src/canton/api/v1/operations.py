@@ -140,7 +140,7 @@ def _intervene(
     with change.caller.database.read() as connection:
         origin = lists.origin(connection, operation_id)
 
-    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+    def apply(connection: Connection, attribution: Attribution) -> ChangeResult:
         intervention(connection, operation_id, attribution)
         answer = accepted(connection, operation_id, change.caller.attribution_filter())
         return ChangeResult(answer, operation_id, operation=operation_id)
@@ -153,7 +153,7 @@ def _intervene(
         # The kind of an operation is also the permission that started it.
         undone_permission=origin.kind if undoes else None,
     )
-    return change.carry_out(target, act)
+    return change.carry_out(target, apply)
 
 
 _ACCEPTED = answers(Operation, 202, change=True)

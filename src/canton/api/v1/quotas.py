@@ -70,10 +70,10 @@ def show_quota(caller: CallerDep, name: TenantName) -> Response:
 def set_quota(name: TenantName, new_limits: Limits, change: Annotated[Change, change("quota.set")]) -> Response:
     """Set all limits. A tenant that already has more keeps it, but gets no more."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         limits = domain.Quota(**new_limits.model_dump())
         version, changed = quotas.put(connection, name, limits, change.if_version)
         answer = Answer(_quota(connection, name), version=version, changed=changed)
         return ChangeResult(answer, f"quota:{name}", "quota.set", asdict(limits))
 
-    return change.carry_out(ChangeTarget(name, tenants.unknown(name), "tenant.read"), act)
+    return change.carry_out(ChangeTarget(name, tenants.unknown(name), "tenant.read"), apply)

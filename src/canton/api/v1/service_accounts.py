@@ -128,7 +128,7 @@ def create_service_account(
     The same rule holds for an account that creates another one.
     """
 
-    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+    def apply(connection: Connection, attribution: Attribution) -> ChangeResult:
         permissions = frozenset(find(name).name for name in new_account.permissions)
         _check_place(permissions, new_account.tenant)
         require_own(change.caller.principal, change.permission, Rights(permissions, new_account.tenant))
@@ -144,7 +144,7 @@ def create_service_account(
     not_found = None if new_account.tenant is None else tenants.unknown(new_account.tenant)
     granted_rights = Rights(frozenset(new_account.permissions), new_account.tenant)
     return change.carry_out(
-        ChangeTarget(new_account.tenant, not_found, "tenant.read", granted_rights=granted_rights), act
+        ChangeTarget(new_account.tenant, not_found, "tenant.read", granted_rights=granted_rights), apply
     )
 
 
@@ -194,12 +194,12 @@ def delete_service_account(
 ) -> Response:
     """Delete an account; its tokens end at once."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row = service_accounts.delete(connection, account_id, change.if_version)
         details = {"name": row["name"]}
         return ChangeResult(Answer(status=204), f"service-account:{account_id}", details=details)
 
-    return change.carry_out(_target(change.caller, account_id), act)
+    return change.carry_out(_target(change.caller, account_id), apply)
 
 
 @router.get("/service-accounts/{account_id}/tokens", responses=answers(Items[Token]))
@@ -228,13 +228,13 @@ def issue_token(account_id: AccountId, change: Issuing, new_token: NewToken | No
     """
     token_request = new_token or NewToken()
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row = service_accounts.find(connection, account_id, lock=True)
         permissions = _token_permissions(row, token_request.permissions)
         issued = _issue(connection, change, row, permissions, token_request.ttl)
         return _token_result(account_id, issued)
 
-    return change.carry_out(_target(change.caller, account_id, issues=True), act)
+    return change.carry_out(_target(change.caller, account_id, issues=True), apply)
 
 
 @router.post("/service-accounts/{account_id}/rotate", status_code=201, responses=answers(IssuedToken, 201, change=True))
@@ -248,7 +248,7 @@ def rotate_tokens(account_id: AccountId, change: Issuing, rotation: Rotation | N
     """
     rotation_request = rotation or Rotation()
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row = service_accounts.find(connection, account_id, lock=True)
         issued = _issue(
             connection, change, row, _rotated_permissions(connection, change.caller, row), rotation_request.ttl
@@ -256,7 +256,7 @@ def rotate_tokens(account_id: AccountId, change: Issuing, rotation: Rotation | N
         ended = service_accounts.end_others(connection, account_id, issued, rotation_request.overlap)
         return _token_result(account_id, issued, ended=ended, overlap=rotation_request.overlap)
 
-    return change.carry_out(_target(change.caller, account_id, itself=True, issues=True), act)
+    return change.carry_out(_target(change.caller, account_id, itself=True, issues=True), apply)
 
 
 def _token_permissions(row: RowMapping, requested: list[str] | None) -> frozenset[str]:
@@ -321,9 +321,9 @@ def revoke_token(
 ) -> Response:
     """End a token at once."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         service_accounts.revoke(connection, account_id, token_id)
         details = {"token": token_id}
         return ChangeResult(Answer(status=204), f"service-account:{account_id}", details=details)
 
-    return change.carry_out(_target(change.caller, account_id), act)
+    return change.carry_out(_target(change.caller, account_id), apply)

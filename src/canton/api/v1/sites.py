@@ -65,12 +65,12 @@ def list_sites(
 def create_site(new_site: NewSite, change: Annotated[Change, change("site.create")]) -> Response:
     """Create a site; it has no nodes yet."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row = sites.create(connection, new_site.name, new_site.description)
         answer = Answer(render(row), 201, row["version"], f"/v1/sites/{new_site.name}")
         return ChangeResult(answer, f"site:{new_site.name}", "site.created", {"description": new_site.description})
 
-    return change.carry_out(ChangeTarget(None), act)
+    return change.carry_out(ChangeTarget(None), apply)
 
 
 @router.get("/sites/{name}", responses=answers(Site, tagged=True))
@@ -86,20 +86,20 @@ def show_site(request: Request, caller: CallerDep, name: SiteName) -> Response:
 def update_site(name: SiteName, update: SiteUpdate, change: Annotated[Change, change("site.update")]) -> Response:
     """Change its description."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row, changed = sites.describe(connection, name, update.description, change.if_version)
         answer = Answer(render(row), version=row["version"], changed=changed)
         return ChangeResult(answer, f"site:{name}", "site.updated", {"description": update.description})
 
-    return change.carry_out(_target(name), act)
+    return change.carry_out(_target(name), apply)
 
 
 @router.delete("/sites/{name}", status_code=204, responses=answers(None, 204, change=True))
 def delete_site(name: SiteName, change: Annotated[Change, change("site.delete")]) -> Response:
     """Delete a site that has no nodes."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         sites.delete(connection, name, change.if_version)
         return ChangeResult(Answer(status=204), f"site:{name}", "site.deleted")
 
-    return change.carry_out(_target(name), act)
+    return change.carry_out(_target(name), apply)

@@ -81,14 +81,14 @@ def list_tenants(
 def create_tenant(new_tenant: NewTenant, change: Annotated[Change, change("tenant.create")]) -> Response:
     """Create a tenant; it has no nodes, no members and no quota yet."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row = tenants.create(connection, new_tenant.name, new_tenant.description, change.caller.visible("tenant.read"))
         answer = Answer(render(row), 201, row["version"], f"/v1/tenants/{new_tenant.name}")
         return ChangeResult(
             answer, f"tenant:{new_tenant.name}", "tenant.created", {"description": new_tenant.description}
         )
 
-    return change.carry_out(ChangeTarget(new_tenant.name), act)
+    return change.carry_out(ChangeTarget(new_tenant.name), apply)
 
 
 @router.get("/tenants/{name}", responses=answers(Tenant, tagged=True))
@@ -106,22 +106,22 @@ def update_tenant(
 ) -> Response:
     """Change its description."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row, changed = tenants.change(connection, name, change.if_version, description=update.description)
         answer = Answer(render(row), version=row["version"], changed=changed)
         return ChangeResult(answer, f"tenant:{name}", "tenant.updated", {"description": update.description})
 
-    return change.carry_out(_target(name), act)
+    return change.carry_out(_target(name), apply)
 
 
 def _set_state(name: str, state: TenantState, event: str, change: Change) -> Response:
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         row, changed = tenants.change(connection, name, change.if_version, state=state)
         if state is TenantState.SUSPENDED:
             approvals.withdraw_of_tenant(connection, name, PROVIDERS)
         return ChangeResult(Answer(render(row), version=row["version"], changed=changed), f"tenant:{name}", event)
 
-    return change.carry_out(_target(name), act)
+    return change.carry_out(_target(name), apply)
 
 
 @router.post("/tenants/{name}/suspend", responses=answers(Tenant, change=True))
@@ -140,8 +140,8 @@ def resume_tenant(name: TenantName, change: Annotated[Change, change("tenant.res
 def delete_tenant(name: TenantName, change: Annotated[Change, change("tenant.delete")]) -> Response:
     """Delete a tenant that is empty; its name cannot be used again."""
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         tenants.delete(connection, name, change.if_version)
         return ChangeResult(Answer(status=204), f"tenant:{name}", "tenant.deleted")
 
-    return change.carry_out(_target(name), act)
+    return change.carry_out(_target(name), apply)

@@ -37,7 +37,7 @@ def context() -> None:
     """Manage contexts: named servers and tenants.
 
     \b
-    Where several say something, the first of these counts:
+    Precedence, highest first:
     1. the options of the command
     2. CANTON_CONTEXT, CANTON_SERVER, CANTON_TENANT, CANTON_TOKEN, CANTON_CA
     3. your own file, $XDG_CONFIG_HOME/canton/config.toml

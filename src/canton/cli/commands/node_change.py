@@ -21,7 +21,7 @@ from canton.cli.output.columns import OPERATION
 from canton.cli.output.formats import Show
 from canton.cli.output.terminal import say
 from canton.cli.session.change import carry_out
-from canton.cli.session.follow import Order, submit
+from canton.cli.session.follow import PlannedAction, submit
 from canton.cli.session.session import Session
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def power() -> None:
 
 def _power(to: str, session: Session, show: Show, change: ChangeOptions, work: WorkOptions, nodes: str) -> None:
     client = session.client.nodes
-    order = Order(
+    action = PlannedAction(
         lambda: client.plan("power", nodes, to=to),
         lambda plan, headers: client.power(nodes, to, plan, **headers),
         destructive=to == "off",
     )
-    submit(session, show, change, work, order)
+    submit(session, show, change, work, action)
 
 
 @power.command("on", epilog="\b\nExample:\n  canton node power on @psi --reason 'after maintenance' --wait")

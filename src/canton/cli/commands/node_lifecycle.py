@@ -22,7 +22,7 @@ from canton.cli.output.columns import OPERATION
 from canton.cli.output.formats import Show
 from canton.cli.output.terminal import interactive
 from canton.cli.session.change import carry_out, confirm
-from canton.cli.session.follow import Order, submit
+from canton.cli.session.follow import PlannedAction, submit
 from canton.cli.session.session import Session
 from canton.domain.errors import InvalidRequest
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class NodeOrder:
-    """The options that every order to nodes has."""
+class NodeActionOptions:
+    """The options that every action on nodes has."""
 
     session: Session
     show: Show
@@ -47,18 +47,18 @@ class NodeOrder:
     selector: dict[str, str]
 
     def submit(self, verb: str, start: Start, **more: Json) -> None:
-        """Plan the order, or start it; ``more`` are the other fields of its request."""
+        """Plan the action, or start it; ``more`` are the other fields of its request."""
         client, nodes = self.session.client.nodes, selected_nodes(self.session, self.nodesets, self.selector)
-        order = Order(
+        action = PlannedAction(
             lambda: client.plan(verb, nodes, **more),
             lambda plan, headers: start(nodes, plan, headers),
             destructive=True,
         )
-        submit(self.session, self.show, self.change, self.work, order)
+        submit(self.session, self.show, self.change, self.work, action)
 
 
-def order_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options of an order to nodes and passes a ``NodeOrder``."""
+def node_action_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options of an action on nodes and passes ``NodeActionOptions``."""
 
     @nodesets_argument
     @selector_option
@@ -68,8 +68,8 @@ def order_options(function: Callable[..., None]) -> Callable[..., None]:
     @session_options
     @wraps(function)
     def command(**parameters: Any) -> None:
-        common = {field.name: parameters.pop(field.name) for field in fields(NodeOrder)}
-        function(NodeOrder(**common), **parameters)
+        common = {field.name: parameters.pop(field.name) for field in fields(NodeActionOptions)}
+        function(NodeActionOptions(**common), **parameters)
 
     return command
 
@@ -78,8 +78,8 @@ def order_options(function: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--sanitised-by-hand", is_flag=True, help="You confirm that nothing of an earlier user is left on the nodes."
 )
-@order_options
-def enroll(order: NodeOrder, sanitised_by_hand: bool) -> None:
+@node_action_options
+def enroll(options: NodeActionOptions, sanitised_by_hand: bool) -> None:
     """Make nodes free: nodes that are discovered, in quarantine or in maintenance.
 
     They are powered off first. Canton does not sanitise nodes yet: confirm with --sanitised-by-hand that you did.
@@ -89,55 +89,55 @@ def enroll(order: NodeOrder, sanitised_by_hand: bool) -> None:
             "Canton does not sanitise nodes yet: remove by hand what an earlier user left on them (drives, firmware, "
             "credentials), then repeat the command with --sanitised-by-hand. The audit records that you confirmed it"
         )
-    client = order.session.client.nodes
-    order.submit("enroll", lambda nodes, plan, headers: client.enroll(nodes, plan, **headers), sanitised_by_hand=True)
+    client = options.session.client.nodes
+    options.submit("enroll", lambda nodes, plan, headers: client.enroll(nodes, plan, **headers), sanitised_by_hand=True)
 
 
 @click.command(epilog="\b\nExample:\n  canton node assign 'x1000c0s0b0n[0-3]' --tenant psi --reason 'contract 42'")
-@order_options
-def assign(order: NodeOrder) -> None:
+@node_action_options
+def assign(options: NodeActionOptions) -> None:
     """Give free nodes to the tenant of --tenant, powered off.
 
     Canton does not move networks yet and proves nothing: the nodes' separation is "unproven".
     """
-    client, tenant = order.session.client.nodes, order.session.named_tenant
-    if order.selector:
+    client, tenant = options.session.client.nodes, options.session.named_tenant
+    if options.selector:
         # Free nodes have no tenant; without this, the session's tenant would select its own nodes.
-        order.selector = {"tenant": "-", **order.selector}
-    order.submit("assign", lambda nodes, plan, headers: client.assign(nodes, tenant, plan, **headers), tenant=tenant)
+        options.selector = {"tenant": "-", **options.selector}
+    options.submit("assign", lambda nodes, plan, headers: client.assign(nodes, tenant, plan, **headers), tenant=tenant)
 
 
 @click.command(epilog="\b\nExample:\n  canton node release 'x1000c0s0b0n[0-3]' --reason 'contract ended' --dry-run")
-@order_options
-def release(order: NodeOrder) -> None:
+@node_action_options
+def release(options: NodeActionOptions) -> None:
     """Take nodes from their tenant.
 
     They are powered off and end in quarantine: Canton does not sanitise yet, so nothing of the tenant is removed.
     """
-    client = order.session.client.nodes
-    order.submit("release", lambda nodes, plan, headers: client.release(nodes, plan, **headers))
+    client = options.session.client.nodes
+    options.submit("release", lambda nodes, plan, headers: client.release(nodes, plan, **headers))
 
 
 @click.command(epilog="\b\nExample:\n  canton node maintenance x1000c0s0b0n0 --reason 'memory errors'")
 @click.option("--leave-power", is_flag=True, help="Do not power them off, for nodes whose controller does not answer.")
-@order_options
-def maintenance(order: NodeOrder, leave_power: bool) -> None:
+@node_action_options
+def maintenance(options: NodeActionOptions, leave_power: bool) -> None:
     """Power nodes off and take them out of service; only nodes without a tenant.
 
     To put them back into service: canton node enroll.
     """
-    client, power = order.session.client.nodes, "unchanged" if leave_power else "off"
-    order.submit(
+    client, power = options.session.client.nodes, "unchanged" if leave_power else "off"
+    options.submit(
         "maintenance", lambda nodes, plan, headers: client.maintenance(nodes, plan, power, **headers), power=power
     )
 
 
 @click.command(epilog="\b\nExample:\n  canton node retire x1000c0s0b0n0 --reason 'blade sent back'")
-@order_options
-def retire(order: NodeOrder) -> None:
+@node_action_options
+def retire(options: NodeActionOptions) -> None:
     """Retire nodes in maintenance for good; nothing is done to the hardware."""
-    client = order.session.client.nodes
-    order.submit("retire", lambda nodes, plan, headers: client.retire(nodes, plan, **headers))
+    client = options.session.client.nodes
+    options.submit("retire", lambda nodes, plan, headers: client.retire(nodes, plan, **headers))
 
 
 @click.command(epilog="\b\nExample:\n  canton node delete x1000c0s0b0n0 --reason 'cabinet gone' --dry-run")

@@ -33,8 +33,8 @@ NEED_REASON = ("undo", "abandon")
 """The interventions that the server refuses without a reason."""
 
 
-class Order:
-    """An order to nodes: a function that plans it, and one that starts it."""
+class PlannedAction:
+    """An action on nodes: a function that plans it, and one that starts it."""
 
     def __init__(
         self, plan: Callable[[], Plan], start: Callable[[str | None, Change], Operation], *, destructive: bool
@@ -44,17 +44,17 @@ class Order:
         self.destructive = destructive
 
 
-def submit(session: Session, show: Show, change: ChangeOptions, work: WorkOptions, order: Order) -> None:
+def submit(session: Session, show: Show, change: ChangeOptions, work: WorkOptions, action: PlannedAction) -> None:
     """With --dry-run show the plan; otherwise ask for confirmation, start the operation and follow it."""
     if work.dry_run:
-        show_plan(show, order.plan())
+        show_plan(show, action.plan())
         return
     reviewed = work.plan
-    if order.destructive and interactive() and not change.yes:
-        plan = session.client.plans.get(work.plan) if work.plan else order.plan()
+    if action.destructive and interactive() and not change.yes:
+        plan = session.client.plans.get(work.plan) if work.plan else action.plan()
         confirm(question(plan), change, plan["tenant"])
         reviewed = plan["digest"]
-    started = carry_out(session, change, lambda headers: order.start(reviewed, headers))
+    started = carry_out(session, change, lambda headers: action.start(reviewed, headers))
     finish(session, show, work, started)
 
 

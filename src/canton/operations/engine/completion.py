@@ -15,7 +15,7 @@ from canton.domain.json_types import JsonObject, storable
 from canton.domain.lifecycle import NodeEvent, NodeState, must_have_tenant, next_state
 from canton.domain.node import Node
 from canton.domain.operation import ENDED, OperationState
-from canton.operations.plan.plan import Move, Plan
+from canton.operations.plan.plan import LifecycleChange, Plan
 from canton.store import audit, outbox
 from canton.store.inventory import nodes
 from canton.store.operations import claims, journal
@@ -47,7 +47,7 @@ class Attribution:
             raise Invalid("the reason holds characters that cannot be kept, such as NUL; write it without them")
 
 
-def settle(
+def finish_or_rest(
     connection: Connection,
     operation: journal.Operation,
     plan: Plan,
@@ -59,7 +59,7 @@ def settle(
     journal.set_state(connection, operation.id, state, attention)
     if state in ENDED:
         journal.skip_pending(connection, operation.id)
-        _end_moves(connection, plan, state)
+        _end_lifecycle_changes(connection, plan, state)
         claims.release(connection, operation.id)
     return _record(connection, operation.id, operation.tenant, f"operation.{state}", attribution, attention)
 
@@ -102,23 +102,23 @@ def _record(
     return outbox.Event(kind=action, subject=operation_id, body={"reason": attribution.reason, **body})
 
 
-def start_moves(connection: Connection, plan: Plan) -> None:
+def start_lifecycle_changes(connection: Connection, plan: Plan) -> None:
     """Apply the life-cycle events of the operation's start; an impossible one raises InvalidTransition."""
-    moves = {move.node: move for move in plan.moves if move.start}
-    for node in nodes.find(connection, sorted(moves), lock=True):
-        move = moves[node.xname]
-        _put(connection, node, next_state(node.state, move.start or NodeEvent.ABANDON), move.tenant)
+    changes = {change.node: change for change in plan.moves if change.start}
+    for node in nodes.find(connection, sorted(changes), lock=True):
+        change = changes[node.xname]
+        _put(connection, node, next_state(node.state, change.start or NodeEvent.ABANDON), change.tenant)
 
 
-def _end_moves(connection: Connection, plan: Plan, state: OperationState) -> None:
+def _end_lifecycle_changes(connection: Connection, plan: Plan, state: OperationState) -> None:
     """Apply the life-cycle events of the operation's end; after an abandoned one, nodes in between are in doubt."""
-    moves = {move.node: move for move in plan.moves}
+    changes = {change.node: change for change in plan.moves}
     for node in nodes.find(connection, plan.nodes, lock=True):
-        move = moves.get(node.xname, Move(node.xname))
-        events = {OperationState.DONE: move.done, OperationState.ABANDONED: NodeEvent.ABANDON}
-        event = events.get(state, move.undone)
+        change = changes.get(node.xname, LifecycleChange(node.xname))
+        events = {OperationState.DONE: change.done, OperationState.ABANDONED: NodeEvent.ABANDON}
+        event = events.get(state, change.undone)
         if event is not None:
-            _put(connection, node, _next_or_doubt(node.state, event), move.tenant)
+            _put(connection, node, _next_or_doubt(node.state, event), change.tenant)
 
 
 def _next_or_doubt(state: NodeState, event: NodeEvent) -> NodeState:

@@ -29,7 +29,7 @@ def _observation(kind: StepKind, answer: object) -> Observation:
         evidence = storable(answer)
     except (TypeError, RecursionError):
         evidence = None
-    return evidence if isinstance(evidence, Mapping) else _defect(kind, "it did not say what it saw, as plain data")
+    return evidence if isinstance(evidence, Mapping) else _defect(kind, "observe() did not return a JSON object")
 
 
 async def act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:
@@ -39,9 +39,7 @@ async def act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepF
         return {call.step.n: answers for call in calls}, False
     refusals = {n: answer for n, answer in answers.items() if isinstance(answer, StepFailure)}
     if len(refusals) < len(answers):
-        return {
-            call.step.n: _defect(kind, "it answered an act with something else than refusals") for call in calls
-        }, False
+        return {call.step.n: _defect(kind, "act() returned a value that is not a StepFailure") for call in calls}, False
     return refusals, True
 
 
@@ -50,10 +48,10 @@ async def _call(
 ) -> Mapping[int, object] | StepFailure:
     """Call a device with its time limit; every error is a failure of these steps only."""
     try:
-        async with asyncio.timeout(kind.pace.timeout):
+        async with asyncio.timeout(kind.limits.timeout):
             answers = await ask(calls)
     except TimeoutError:
-        return TemporaryFailure(f"{kind.name}: {calls[0].step.device} gave no answer within {kind.pace.timeout:g} s")
+        return TemporaryFailure(f"{kind.name}: {calls[0].step.device} gave no answer within {kind.limits.timeout:g} s")
     except StepFailure as failure:
         return failure
     except LeaseLost:

@@ -1,4 +1,4 @@
-"""Writes the rows of an operation's steps in order, under its fence, all that are pending in one transaction.
+"""Writes step rows in order and under the operation's fence; all pending rows go into one transaction.
 
 An *intent to act* must be in the journal before a device is called, so its caller waits for ``write``. An *outcome*
 need not be: if it is lost, the next worker observes the device again and sees the same. Outcomes are therefore written
@@ -23,7 +23,7 @@ from canton.store.operations import journal, leases
 from canton.store.operations.journal import StepRow
 
 T = TypeVar("T")
-# An outcome waits this long, in seconds, for an intent to be written with.
+# Seconds for which an outcome waits to be written together with the next intent.
 GROUP_COMMIT = 0.05
 AlsoWrite: TypeAlias = Callable[[Connection, leases.LeaseState], Sequence[outbox.Event]]
 

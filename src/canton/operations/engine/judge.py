@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from canton.domain.errors import PermanentFailure, Remedy, StepFailure
 from canton.domain.json_types import Json, JsonObject, canonical, storable
 from canton.domain.operation import StepState
-from canton.operations.engine.step_kind import Pace
+from canton.operations.engine.step_kind import DeviceLimits
 from canton.operations.plan.plan import Step
 from canton.store.audit import cut
 from canton.store.database import SECOND
@@ -27,16 +27,19 @@ Jitter = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DecisionTime:
     """The time of a decision; ``jitter`` draws from 0 to 1, so that many failed steps are not tried again together."""
 
     now: int
     jitter: Jitter
-    looked_at: int
-    """When the observation began. A slow answer shows the state of that time, not of now."""
-    latest: int
-    """An upper bound of the database's time; ``now`` and ``looked_at`` are lower bounds. The settle time of an act and
-    the hold-down of a goal start at this upper bound and are compared with lower bounds, so neither is too short."""
+    observed_at: int
+    """The time at which the observation began. A slow answer shows the state of that time, not of now."""
+    latest_now: int
+    """An upper bound of the database's time; ``now`` and ``observed_at`` are lower bounds.
+
+    The settle time of an act and the hold-down of a goal start at this upper bound and are compared with lower bounds,
+    so neither is too short.
+    """
 
 
 def reached(goal: JsonObject, observed: JsonObject) -> bool:
@@ -44,31 +47,33 @@ def reached(goal: JsonObject, observed: JsonObject) -> bool:
     return all(name in observed and observed[name] == value for name, value in goal.items())
 
 
-def judge(step: Step, row: StepRow, pace: Pace, observation: Observation, moment: Moment) -> StepRow:
+def judge(
+    step: Step, row: StepRow, limits: DeviceLimits, observation: Observation, decision_time: DecisionTime
+) -> StepRow:
     """The row to write after an observation: done, holding, waiting, failed, or acting."""
-    row = _not_in_the_future(moment, row)
+    row = _not_in_the_future(decision_time, row)
     if isinstance(observation, StepFailure):
         # Without an observation, a hold-down starts again.
         row = replace(row, tries=row.tries + 1, held_at=None)
-        return _after_failure(step, row, pace, observation, moment)
+        return _after_failure(step, row, limits, observation, decision_time)
     row = replace(row, evidence=_bounded(observation))
-    settling = row.acted_at is not None and moment.looked_at < row.acted_at + _microseconds(pace.settle)
+    settling = row.acted_at is not None and decision_time.observed_at < row.acted_at + _microseconds(limits.settle)
     # An undo step that never acted has the time of the act that it undoes, which may still take effect.
     if reached(step.goal, observation) and not (settling and row.acts == 0):
-        return _at_goal(step, row, pace, moment)
+        return _at_goal(step, row, limits, decision_time)
     row = replace(row, held_at=None)
-    if moment.now >= _deadline(step, row):
+    if decision_time.now >= _deadline(step, row):
         return _failed(row, _deadline_passed(step))
     if settling:
-        return _wait(step, row, pace.poll, moment)
-    if row.tries >= pace.tries:
+        return _wait(step, row, limits.poll, decision_time)
+    if row.tries >= limits.tries:
         return _failed(row, _tries_spent(step, row))
     return replace(
         row,
         state=StepState.ACTING,
         acts=row.acts + 1,
         tries=row.tries + 1,
-        acted_at=moment.latest,
+        acted_at=decision_time.latest_now,
         not_before=None,
         error=None,
         cause=None,
@@ -76,58 +81,67 @@ def judge(step: Step, row: StepRow, pace: Pace, observation: Observation, moment
 
 
 def judge_act(
-    step: Step, row: StepRow, pace: Pace, observation: Observation, answer: StepFailure | None, moment: Moment
+    step: Step,
+    row: StepRow,
+    limits: DeviceLimits,
+    observation: Observation,
+    answer: StepFailure | None,
+    decision_time: DecisionTime,
 ) -> StepRow:
     """The row to write after an act and its read-back. The observation counts more than the device's answer."""
     # The device may have acted as late as now, at the end of a long call, so its settle time starts here.
-    row = replace(row, changed_at=moment.now, acted_at=None if row.acted_at is None else moment.latest)
+    row = replace(
+        row, changed_at=decision_time.now, acted_at=None if row.acted_at is None else decision_time.latest_now
+    )
     if isinstance(observation, StepFailure):
-        return _after_failure(step, row, pace, observation, moment)
+        return _after_failure(step, row, limits, observation, decision_time)
     row = replace(row, evidence=_bounded(observation))
     if reached(step.goal, observation):
-        return _at_goal(step, row, pace, moment)
+        return _at_goal(step, row, limits, decision_time)
     if answer is not None:
-        return _after_failure(step, row, pace, answer, moment)
-    if moment.now >= _deadline(step, row):
+        return _after_failure(step, row, limits, answer, decision_time)
+    if decision_time.now >= _deadline(step, row):
         return _failed(row, _deadline_passed(step))
-    return _wait(step, row, pace.poll, moment)
+    return _wait(step, row, limits.poll, decision_time)
 
 
-def _not_in_the_future(moment: Moment, row: StepRow) -> StepRow:
+def _not_in_the_future(decision_time: DecisionTime, row: StepRow) -> StepRow:
     """The row without instants in the future, which remain when a clock was set back."""
     return replace(
         row,
-        begun_at=min(row.begun_at or moment.now, moment.now),
-        acted_at=None if row.acted_at is None else min(row.acted_at, moment.latest),
-        held_at=None if row.held_at is None else min(row.held_at, moment.latest),
-        changed_at=moment.now,
+        begun_at=min(row.begun_at or decision_time.now, decision_time.now),
+        acted_at=None if row.acted_at is None else min(row.acted_at, decision_time.latest_now),
+        held_at=None if row.held_at is None else min(row.held_at, decision_time.latest_now),
+        changed_at=decision_time.now,
     )
 
 
-def _at_goal(step: Step, row: StepRow, pace: Pace, moment: Moment) -> StepRow:
-    row = replace(row, held_at=moment.latest if row.held_at is None else row.held_at, error=None, cause=None)
+def _at_goal(step: Step, row: StepRow, limits: DeviceLimits, decision_time: DecisionTime) -> StepRow:
+    row = replace(row, held_at=decision_time.latest_now if row.held_at is None else row.held_at, error=None, cause=None)
     until = (row.held_at or 0) + _microseconds(step.hold_down)
-    if moment.looked_at >= until or not step.hold_down:
+    if decision_time.observed_at >= until or not step.hold_down:
         return replace(row, state=StepState.DONE, not_before=None)
-    next_look = min(until, moment.now + _microseconds(pace.poll))
-    return replace(row, state=StepState.HOLDING, not_before=max(moment.now, next_look))
+    next_observation = min(until, decision_time.now + _microseconds(limits.poll))
+    return replace(row, state=StepState.HOLDING, not_before=max(decision_time.now, next_observation))
 
 
-def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, moment: Moment) -> StepRow:
+def _after_failure(
+    step: Step, row: StepRow, limits: DeviceLimits, failure: StepFailure, decision_time: DecisionTime
+) -> StepRow:
     if failure.remedy is not Remedy.TEMPORARY:
         return _failed(row, failure)
-    if moment.now >= _deadline(step, row):
+    if decision_time.now >= _deadline(step, row):
         return _failed(row, _deadline_passed(step, failure))
-    if row.tries >= pace.tries:
+    if row.tries >= limits.tries:
         return _failed(row, _tries_spent(step, row, failure))
     # The exponent is bounded, because a float overflows beyond 2 ** 1023.
-    pause = min(pace.backoff_limit, pace.backoff * 2 ** min(row.tries - 1, 60)) * (0.5 + moment.jitter() / 2)
-    return _with_failure(_wait(step, row, pause, moment), failure)
+    pause = min(limits.backoff_limit, limits.backoff * 2 ** min(row.tries - 1, 60)) * (0.5 + decision_time.jitter() / 2)
+    return _with_failure(_wait(step, row, pause, decision_time), failure)
 
 
-def _wait(step: Step, row: StepRow, seconds: float, moment: Moment) -> StepRow:
-    # Never past the deadline: the last look is at the deadline itself, and decides.
-    not_before = min(moment.now + _microseconds(seconds), _deadline(step, row))
+def _wait(step: Step, row: StepRow, seconds: float, decision_time: DecisionTime) -> StepRow:
+    # Never past the deadline: the last observation is at the deadline itself, and decides.
+    not_before = min(decision_time.now + _microseconds(seconds), _deadline(step, row))
     return replace(row, state=StepState.WAITING, not_before=not_before)
 
 

@@ -19,18 +19,18 @@ def uptime() -> float:
 
 @dataclass(slots=True)
 class Lease:
-    """One operation, leased. ``valid_until`` is ``uptime`` when the lease ends unless it is renewed.
+    """The lease of one operation. ``valid_until`` is the ``uptime`` at which it ends unless it is renewed.
 
-    ``earliest`` and ``latest`` place the database's clock on ours, so that a timer written by one worker means the same
-    instant to the next, whatever their own clocks say. They are bounds: an answer of the database is as old as it took.
-    Before the first answer they contradict each other.
+    ``min_clock_offset`` and ``max_clock_offset`` are bounds of (database time - ``uptime``) in microseconds; with them
+    a timer written by one worker means the same instant to the next. Each response narrows them, because the database
+    read its clock between the request and the response. Initially min > max, which means: unknown.
     """
 
     operation: str
     fence: int
     valid_until: float
-    earliest: int = 1
-    latest: int = 0
+    min_clock_offset: int = 1
+    max_clock_offset: int = 0
     cancel_by: str | None = None
 
     def require(self) -> None:
@@ -43,21 +43,21 @@ class Lease:
             )
 
     def synchronise(self, database_time: int, asked_at: float) -> None:
-        """Take what the database said was the time, at an instant between ``asked_at`` by ``uptime`` and now.
+        """Narrow the bounds with a time that the database reported between ``asked_at``, by ``uptime``, and now.
 
-        Every answer narrows the bounds. One that contradicts them means that a clock was set: then it stands alone.
+        If the new bounds do not overlap the old ones, a clock was set: they replace the old ones.
         """
-        earliest, latest = database_time - _microseconds(uptime()), database_time - _microseconds(asked_at)
-        narrowed = max(self.earliest, earliest), min(self.latest, latest)
-        self.earliest, self.latest = narrowed if narrowed[0] <= narrowed[1] else (earliest, latest)
+        lower, upper = database_time - _microseconds(uptime()), database_time - _microseconds(asked_at)
+        narrowed = max(self.min_clock_offset, lower), min(self.max_clock_offset, upper)
+        self.min_clock_offset, self.max_clock_offset = narrowed if narrowed[0] <= narrowed[1] else (lower, upper)
 
-    def now(self) -> int:
-        """The database's time; it is not earlier than this."""
-        return _microseconds(uptime()) + self.earliest
+    def earliest_now(self) -> int:
+        """A lower bound of the database's current time, in microseconds."""
+        return _microseconds(uptime()) + self.min_clock_offset
 
-    def now_at_latest(self) -> int:
-        """The database's time; it is not later than this."""
-        return _microseconds(uptime()) + self.latest
+    def latest_now(self) -> int:
+        """An upper bound of the database's current time, in microseconds."""
+        return _microseconds(uptime()) + self.max_clock_offset
 
 
 def _microseconds(seconds: float) -> int:

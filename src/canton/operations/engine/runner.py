@@ -18,9 +18,9 @@ from canton.domain.errors import PermanentFailure
 from canton.domain.json_types import JsonObject
 from canton.domain.operation import OperationState, StepState
 from canton.operations.engine import device_calls as calls
-from canton.operations.engine.completion import Attribution, announce, settle
+from canton.operations.engine.completion import Attribution, announce, finish_or_rest
 from canton.operations.engine.journal_writer import JournalWriter, WriteTransaction
-from canton.operations.engine.judge import LONGEST_TEXT, Jitter, Moment, describe, judge, judge_act
+from canton.operations.engine.judge import LONGEST_TEXT, DecisionTime, Jitter, describe, judge, judge_act
 from canton.operations.engine.lease import Lease
 from canton.operations.engine.schedule import RestingState, StepSchedule, choices, make_schedule
 from canton.operations.engine.step_kind import Call, Kinds, StepKind
@@ -52,7 +52,7 @@ def load(connection: Connection, lease: Lease, resources: DriveResources) -> Dri
     lease.cancel_by = leases.hold(connection, lease.operation, lease.fence).cancel_by
     operation = journal.find(connection, lease.operation)
     plan = from_json(plans.find(connection, operation.plan))
-    rows = [_possibly_sent(row, lease.now_at_latest()) for row in journal.steps(connection, operation.id)]
+    rows = [_possibly_sent(row, lease.latest_now()) for row in journal.steps(connection, operation.id)]
     schedule = make_schedule(plan, rows, operation.state)
     return Drive(lease, operation, plan, schedule, resources)
 
@@ -99,7 +99,7 @@ class Drive:
         self.plan = plan
         self.schedule = schedule
         self.resources = resources
-        self._batch_sizes = {name: kind.pace.batch for name, kind in resources.kinds.items()}
+        self._batch_sizes = {name: kind.limits.batch for name, kind in resources.kinds.items()}
         self._writer = JournalWriter(lease, operation.tenant, resources.write)
         self._parallel = asyncio.Semaphore(resources.parallel)
         self._running: set[asyncio.Task[None]] = set()
@@ -122,14 +122,14 @@ class Drive:
         if self.resources.stopping():
             return
         cancelled = self.lease.cancel_by is not None
-        for batch in self.schedule.start(self.lease.now(), self._batch_sizes, cancelled=cancelled):
+        for batch in self.schedule.start(self.lease.earliest_now(), self._batch_sizes, cancelled=cancelled):
             self._running.add(asyncio.create_task(self._attempt(batch)))
 
     async def _collect(self) -> None:
         """Wait until a batch ends or a waiting step is due; write outcomes that have waited long enough."""
         cancelled = self.lease.cancel_by is not None
         timer = None if self.resources.stopping() else self.schedule.next_timer(cancelled=cancelled)
-        due = None if timer is None else (timer - self.lease.now()) / SECOND
+        due = None if timer is None else (timer - self.lease.earliest_now()) / SECOND
         timeout = min((wait for wait in (due, self._writer.seconds_until_write) if wait is not None), default=None)
         self._wake_up = asyncio.get_running_loop().create_future()
         finished, _ = await asyncio.wait(
@@ -147,24 +147,25 @@ class Drive:
         try:
             async with self.resources.slot(batch[0].device), self._parallel:
                 if not self.resources.stopping():
-                    await self._look_and_act(self.resources.kinds[batch[0].kind], batch)
+                    await self._observe_and_act(self.resources.kinds[batch[0].kind], batch)
         finally:
             self.schedule.finish(step.n for step in batch)
 
-    async def _look_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
+    async def _observe_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
         step_calls = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
         previous = {n: self.schedule.rows[n] for n in step_calls}
-        looked_at = self.lease.now()
+        observed_at = self.lease.earliest_now()
         observed = await calls.observe(kind, list(step_calls.values()))
-        moment = self._moment(looked_at)
-        rows = [judge(step, previous[step.n], kind.pace, observed[step.n], moment) for step in batch]
+        decision_time = self._decision_time(observed_at)
+        rows = [judge(step, previous[step.n], kind.limits, observed[step.n], decision_time) for step in batch]
         self._note(rows)
 
         acting = [row for row in rows if row.state is StepState.ACTING]
         if not acting:
             return
         if len(acting) < len(rows) and self._wake_up is not None and not self._wake_up.done():
-            self._wake_up.set_result(None)  # what waited for the others in the batch need not wait for our act
+            # Wake the loop: steps that depend on the other steps of the batch need not wait for this act.
+            self._wake_up.set_result(None)
         await self._writer.write()
         acting = self._withdraw(previous, acting)
         if acting:
@@ -184,27 +185,27 @@ class Drive:
         self.lease.require()
         acted_on = [step_calls[row.n] for row in acting]
         answers, certain = await calls.act(kind, acted_on)
-        looked_at = self.lease.now()
+        observed_at = self.lease.earliest_now()
         observed = await calls.observe(kind, acted_on)
-        moment = self._moment(looked_at)
+        decision_time = self._decision_time(observed_at)
         self._note(
             [
                 judge_act(
                     step_calls[row.n].step,
                     replace(row, acted_at=None) if certain and row.n in answers else row,
-                    kind.pace,
+                    kind.limits,
                     observed[row.n],
                     answers.get(row.n),
-                    moment,
+                    decision_time,
                 )
                 for row in acting
             ]
         )
 
-    def _moment(self, looked_at: int) -> Moment:
-        now = self.lease.now()
+    def _decision_time(self, observed_at: int) -> DecisionTime:
+        now = self.lease.earliest_now()
         # The clock may have been set back meanwhile.
-        return Moment(now, self.resources.jitter, min(looked_at, now), self.lease.now_at_latest())
+        return DecisionTime(now, self.resources.jitter, min(observed_at, now), self.lease.latest_now())
 
     def _note(self, rows: Sequence[StepRow]) -> None:
         for row in rows:
@@ -220,9 +221,11 @@ class Drive:
         """Bring the operation to rest; False if it has to go on, because it was cancelled meanwhile."""
         cancel_by = self.lease.cancel_by
         if cancel_by is not None:
-            self._note(self.schedule.withdrawn())
+            self._note(self.schedule.reset_unacted())
         resting_state = (
-            RestingState(due_at=self.lease.now()) if self.resources.stopping() else self.schedule.rest(cancel_by)
+            RestingState(due_at=self.lease.earliest_now())
+            if self.resources.stopping()
+            else self.schedule.rest(cancel_by)
         )
 
         def come_to_rest(connection: Connection, lease_state: leases.LeaseState) -> Sequence[outbox.Event]:
@@ -235,7 +238,9 @@ class Drive:
                 return ()
             attribution = Attribution("canton", self.operation.reason)
             return [
-                settle(connection, self.operation, self.plan, resting_state.state, attribution, resting_state.attention)
+                finish_or_rest(
+                    connection, self.operation, self.plan, resting_state.state, attribution, resting_state.attention
+                )
             ]
 
         await self._writer.write(come_to_rest)

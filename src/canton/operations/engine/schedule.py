@@ -18,7 +18,7 @@ from canton.store.operations.journal import StepRow
 
 @dataclass(frozen=True, slots=True)
 class RestingState:
-    """What happens when no step runs: wait until ``due_at``, or go to ``state``, which ends or needs a person."""
+    """The next state of an operation of which no step runs, or the time at which it is due again."""
 
     state: OperationState | None = None
     due_at: int | None = None
@@ -89,7 +89,7 @@ class StepSchedule:
         timers = (self.rows[n].not_before or 0 for n in self._ready if not (cancelled and self._withheld(n)))
         return min(timers, default=None)
 
-    def withdrawn(self) -> list[StepRow]:
+    def reset_unacted(self) -> list[StepRow]:
         """The rows of a cancelled operation's steps that have not acted, reset to pending."""
         return [
             replace(self.rows[n], state=StepState.PENDING, tries=0, begun_at=None, held_at=None, not_before=None)

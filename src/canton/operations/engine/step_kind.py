@@ -1,4 +1,4 @@
-"""The protocol of a step kind: two device calls, and a pace.
+"""The protocol of a step kind: two device calls, and the limits of its devices.
 
 A kind reports what it *observes*; ``judge`` decides for all kinds alike whether that is the goal, and whether to act,
 wait, try again or fail. Both calls get one or more steps of one device and answer for each by its number, so that a
@@ -38,19 +38,19 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How a kind's device wants to be treated; seconds."""
+class DeviceLimits:
+    """Time limits, polling and retries for one kind of device; in seconds unless noted."""
 
     batch: int = 1
-    """Steps that one call may carry."""
+    """The number of steps that one call may carry."""
     timeout: float = 30.0
-    """How long one call may take."""
+    """The longest duration of one call."""
     settle: float = 0.0
-    """How long an act may take to show: until then we look again, and do not act again."""
+    """The time that a change may take to become visible; until then the device is only observed."""
     poll: float = 1.0
-    """How often to look while waiting."""
+    """The time between two observations of a waiting step."""
     tries: int = 5
-    """Acts and failed looks before a person is asked."""
+    """The number of acts and failed observations before the step fails."""
     backoff: float = 1.0
     """The first pause after a temporary failure; it doubles."""
     backoff_limit: float = 60.0
@@ -62,7 +62,7 @@ class StepKind(Protocol):
         """Name and version, as plans hold it: ``set_power/1``."""
 
     @property
-    def pace(self) -> Pace: ...
+    def limits(self) -> DeviceLimits: ...
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
         """What the device shows for each step. Raising means that nothing could be seen for any of them."""

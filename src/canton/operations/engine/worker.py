@@ -51,7 +51,7 @@ class Settings:
     per_device: int = 4
     """Device calls under way at a time for one device, by this worker."""
     device_limits: dict[str, int] = field(default_factory=dict)
-    """Devices that take more or fewer."""
+    """Limits that differ from ``per_device``, by device."""
     sweep: float = 60.0
     """The longest sleep; after it, lost doorbell rings and clocks that were set back are noticed."""
     grace: float = 30.0
@@ -81,7 +81,7 @@ class Worker:
         await self._arrive()
         renewing = asyncio.create_task(self._keep_renewing())
         try:
-            await self._take_turns(stop)
+            await self._run_until_stopped(stop)
             await self._shut_down()
         finally:
             renewing.cancel()
@@ -102,17 +102,17 @@ class Worker:
                 kinds=unknown,
             )
 
-    async def _take_turns(self, stop: asyncio.Event) -> None:
+    async def _run_until_stopped(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             try:
                 bell = await asyncio.to_thread(listen, self.database)
                 with closing(bell):
-                    await self._take_on_bell(bell, stop)
+                    await self._lease_when_notified(bell, stop)
             except DatabaseUnavailable as error:
                 log.warning("trying again: %s", error.with_cause)
                 await asyncio.sleep(0.2 + 0.8 * _jitter())
 
-    async def _take_on_bell(self, bell: Doorbell, stop: asyncio.Event) -> None:
+    async def _lease_when_notified(self, bell: Doorbell, stop: asyncio.Event) -> None:
         """Take due operations whenever the doorbell rings, until ``stop`` is set."""
         while not stop.is_set():
             if uptime() - self._swept >= self.settings.sweep:
@@ -162,14 +162,14 @@ class Worker:
             log.warning("operation %s interrupted: %s", lease.operation, error.with_cause)
         except Exception as defect:
             log.exception("operation %s interrupted by a defect", lease.operation)
-            await self._ask_a_person(lease, defect)
+            await self._require_attention(lease, defect)
         finally:
             # We may have taken it again meanwhile: that drive stays in the list.
             if self._driving.get(lease.operation, (None, None))[0] is lease:
                 del self._driving[lease.operation]
             self._something_ended.set()
 
-    async def _ask_a_person(self, lease: Lease, defect: Exception) -> None:
+    async def _require_attention(self, lease: Lease, defect: Exception) -> None:
         try:
             await self._write(lambda connection: require_attention(connection, lease, defect))
         except CantonError as error:
@@ -245,7 +245,7 @@ class Worker:
 
 def sweep(connection: Connection) -> None:
     """Delete expired idempotency keys, approvals and unused plans, and repair timers after a clock was set back."""
-    leases.forgive_the_future(connection)
+    leases.reset_future_timers(connection)
     idempotency.forget_old(connection)
     approvals.forget_expired(connection)
     plans.forget_old(connection)

@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 from canton.contracts.power import Power, PowerState
 from canton.domain.errors import PermanentFailure, StepFailure
 from canton.domain.json_types import JsonObject
-from canton.operations.engine.step_kind import Call, Pace
+from canton.operations.engine.step_kind import Call, DeviceLimits
 
 NAME = "set_power/1"
 # A node that was told to power on shows it within two minutes or was not heard; 5 s is how often PCS itself looks.
-PACE = Pace(batch=1000, timeout=60.0, settle=120.0, poll=5.0, tries=4, backoff=2.0)
+LIMITS = DeviceLimits(batch=1000, timeout=60.0, settle=120.0, poll=5.0, tries=4, backoff=2.0)
 
 
 class SetPower:
     name = NAME
 
-    def __init__(self, powers: Mapping[str, Power], pace: Pace = PACE) -> None:
+    def __init__(self, powers: Mapping[str, Power], limits: DeviceLimits = LIMITS) -> None:
         """``powers`` are the services by the name that plans give them."""
         self.powers = powers
-        self.pace = pace
+        self.limits = limits
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
         power = self._service(calls)

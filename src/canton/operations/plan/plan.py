@@ -2,7 +2,7 @@
 
 Steps form a DAG. Each names the *goal* that a read-back must show, so nothing is done because a device said
 200. The digest covers the whole plan and the versions of everything it was computed from: equal digests mean
-the same work on the same world.
+the same work on the same state.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Undo:
 class Step:
     """One goal for one target.
 
-    ``device`` is whose limit the step counts against and who may take it in a batch. A step that is not
-    ``interruptible`` belongs to a stretch that a cancelled operation still finishes. With ``hold_down`` the goal
-    must stay in sight for that many seconds before the step is done.
+    ``device`` is the device whose limit applies; steps of one device and kind may share a call. A step that is not
+    ``interruptible`` belongs to a stretch that a cancelled operation still finishes. The goal must be observed for
+    ``hold_down`` seconds without a break before the step is done.
     """
 
     n: int
@@ -72,8 +72,8 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """What happens to a node's life cycle when the operation starts, succeeds or has been undone."""
+class LifecycleChange:
+    """The events of a node's life cycle when the operation starts, succeeds or has been undone."""
 
     node: str
     start: NodeEvent | None = None
@@ -90,7 +90,7 @@ class Plan:
     nodes: tuple[str, ...] = ()
     inputs: Mapping[str, int] = field(default_factory=dict)
     tenant: str | None = None
-    moves: tuple[Move, ...] = ()
+    moves: tuple[LifecycleChange, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -114,14 +114,14 @@ def check(plan: Plan) -> Plan:
         TopologicalSorter({step.n: step.needs for step in plan.steps}).prepare()
     except CycleError as error:
         raise InvalidPlan(f"plan {plan.kind}: steps wait for each other in a circle: {error.args[1]}") from error
-    moved = {move.node for move in plan.moves} - set(plan.nodes)
+    moved = {change.node for change in plan.moves} - set(plan.nodes)
     if moved:
         raise InvalidPlan(f"plan {plan.kind}: moves nodes that it does not claim: {sorted(moved)}")
-    if len({move.node for move in plan.moves}) < len(plan.moves):
+    if len({change.node for change in plan.moves}) < len(plan.moves):
         raise InvalidPlan(f"plan {plan.kind}: moves a node twice")
-    for move in plan.moves:
-        if move.start and not (move.done and move.undone):
-            raise InvalidPlan(f"plan {plan.kind}: {move.node} starts with {move.start} and must say how it ends")
+    for change in plan.moves:
+        if change.start and not (change.done and change.undone):
+            raise InvalidPlan(f"plan {plan.kind}: {change.node} starts with {change.start} and must say how it ends")
     return plan
 
 
@@ -153,7 +153,7 @@ def undo_steps(plan: Plan, acted: frozenset[int]) -> tuple[Step, ...]:
 
 
 def refuse_if_moved(reviewed: Plan, current: Plan) -> None:
-    """Say what moved between the plan that was reviewed and the one that would run now."""
+    """Raise PlanMoved, with the differences, unless the reviewed plan is the one that would run now."""
     if reviewed.digest == current.digest:
         return
     moved = moved_inputs(reviewed.inputs, current.inputs)
@@ -164,7 +164,7 @@ def refuse_if_moved(reviewed: Plan, current: Plan) -> None:
     )
     facts = [*moved, *([f"steps {steps} differ"] if steps else [])] or ["the request differs"]
     raise PlanMoved(
-        f"plan {reviewed.digest} was reviewed, but the world moved: {'; '.join(facts)}. "
+        f"plan {reviewed.digest} was reviewed, but the state has changed since: {'; '.join(facts)}. "
         "Review the new plan with a dry run and execute that one",
         reviewed=reviewed.digest,
         current=current.digest,
@@ -188,11 +188,11 @@ def to_json(plan: Plan) -> JsonObject:
         "format": FORMAT,
         **_fields(plan),
         "steps": [{**_fields(step), "undo": _fields(step.undo) if step.undo else None} for step in plan.steps],
-        "moves": [_fields(move) for move in plan.moves],
+        "moves": [_fields(change) for change in plan.moves],
     }
 
 
-def _fields(value: Plan | Step | Undo | Move) -> dict[str, Any]:
+def _fields(value: Plan | Step | Undo | LifecycleChange) -> dict[str, Any]:
     """As ``asdict``, without copying what is inside: a plan for 10,000 nodes is written several times."""
     return {name: getattr(value, name) for name in value.__slots__}
 
@@ -211,15 +211,15 @@ def from_json(body: str) -> Plan:
         **document
         | {
             "nodes": tuple(document["nodes"]),
-            "moves": tuple(_move_from_json(move) for move in document["moves"]),
+            "moves": tuple(_change_from_json(change) for change in document["moves"]),
             "steps": tuple(_step_from_json(step) for step in document["steps"]),
         }
     )
 
 
-def _move_from_json(document: dict[str, Any]) -> Move:
+def _change_from_json(document: dict[str, Any]) -> LifecycleChange:
     events = {at: NodeEvent(document[at]) if document[at] else None for at in ("start", "done", "undone")}
-    return Move(**document | events)
+    return LifecycleChange(**document | events)
 
 
 def _step_from_json(document: dict[str, Any]) -> Step:

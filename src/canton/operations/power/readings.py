@@ -18,7 +18,7 @@ from canton.store.inventory import nodes, site_readings
 from canton.store.inventory.site_readings import POWER
 
 log = logging.getLogger("canton.worker")
-# As many as one answer of PCS is read for, three times over.
+# Three times the number of nodes that PCS returns in one response.
 NODES_PER_CALL: Final = 10_000
 # A transaction of this many rows is over in milliseconds, so that on SQLite other writers wait no longer than that.
 ROWS_PER_WRITE: Final = 1000
@@ -47,7 +47,7 @@ class PowerReading:
                 continue
 
     async def _read_if_due(self, site: str) -> float:
-        """Seconds until the next look."""
+        """Read the site if it is due; returns the seconds until the next attempt."""
         try:
             seconds = await asyncio.to_thread(self._seconds_until_due, site)
             if seconds > 0:

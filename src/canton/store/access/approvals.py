@@ -177,7 +177,7 @@ def withdraw_of_approver(connection: Connection, subject: str, identity: str | N
 
 
 def withdraw_of_tenant(connection: Connection, tenant: str, providers: frozenset[str]) -> int:
-    """As above, for what the members of a suspended tenant may have approved; not what only the provider decides."""
+    """Make unused approvals by members of a suspended tenant pending again, except those that the provider decides."""
     return _withdraw(connection, approval.c.tenant == tenant, approval.c.permission.not_in(sorted(providers)))
 
 

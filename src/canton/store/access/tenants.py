@@ -66,7 +66,7 @@ def hold(connection: Connection, name: str) -> str | None:
 
 
 def deleted(connection: Connection, names: Collection[str]) -> frozenset[str]:
-    """Those of the names that belong to deleted tenants."""
+    """The names that belong to deleted tenants."""
     if not names:
         return frozenset()
     query = sa.select(tenant.c.name).where(tenant.c.name.in_(sorted(names)), tenant.c.state == TenantState.DELETED)

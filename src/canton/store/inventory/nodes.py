@@ -140,7 +140,7 @@ def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -
 
 
 def hold(connection: Connection, xnames: Sequence[str]) -> list[Node]:
-    """The same; none of them can be deleted before this transaction ends, but others may change them."""
+    """The existing nodes of these names. None can be deleted before this transaction ends; others may change them."""
     query = _NODE.where(node.c.xname.in_(xnames)).with_for_update(read=True, key_share=True)
     return [_node(*row) for row in connection.execute(query)]
 

@@ -133,7 +133,7 @@ def fail_under_way(connection: Connection, operation_id: str, error: JsonObject,
     )
 
 
-def revive_failed(connection: Connection, operation_id: str, *, undoing: bool) -> int:
+def reset_failed(connection: Connection, operation_id: str, *, undoing: bool) -> int:
     """Reset deadline and tries of the failed steps of one direction; ``acts`` keeps its count."""
     side = step.c.n < 0 if undoing else step.c.n > 0
     return connection.execute(

@@ -131,7 +131,7 @@ def seconds_until_due(connection: Connection, except_kinds: Collection[str] = ()
     return None if wait is None else wait / SECOND
 
 
-def forgive_the_future(connection: Connection) -> int:
+def reset_future_timers(connection: Connection) -> int:
     """Make operations due that were touched in the future: the clock was set back, and their timers are too late."""
     return connection.execute(
         sa.update(operation)

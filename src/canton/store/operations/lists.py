@@ -75,7 +75,7 @@ def show(connection: Connection, operation_id: str, visible: Visible) -> RowMapp
 
 
 class Origin(NamedTuple):
-    """The tenant, kind and role of an operation; all empty if it does not exist."""
+    """The tenant and kind of an operation, and whether a provider's role started it; all empty if it does not exist."""
 
     tenant: str | None = None
     by_provider: bool = False
@@ -89,7 +89,7 @@ def origin(connection: Connection, operation_id: str) -> Origin:
 
 
 def visible_among(connection: Connection, visible: Visible, operation_ids: Sequence[str]) -> set[str]:
-    """Those of these operations that are visible."""
+    """The ids among ``operation_ids`` that the caller may see."""
     query = sa.select(operation.c.id).where(operation.c.id.in_(operation_ids), visible_to(visible, operation.c.tenant))
     return set(connection.scalars(query))
 

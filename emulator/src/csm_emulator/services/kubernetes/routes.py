@@ -70,9 +70,9 @@ class ApiServer:
         self._objects = Objects(context, store, registry)
         pods, jobs = Pods(context, store), Jobs(context, store)
         self._objects.special |= {
-            PODS.place: pods,
-            JOBS.place: jobs,
-            EVENTS.place: Events(context, store),
+            PODS.storage_key: pods,
+            JOBS.storage_key: jobs,
+            EVENTS.storage_key: Events(context, store),
         }
         admission = Admission(context, store)
         self._deleter = ObjectDeleter(self._objects, admission)

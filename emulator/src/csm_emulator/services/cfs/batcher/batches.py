@@ -15,8 +15,8 @@ from csm_emulator.state.tables import RecordTable, RecordTables
 class Member:
     """A component at the time when it joined the batch."""
 
-    wish: str
-    """A hash of its desired layers."""
+    desired_layers_hash: str
+    """Stored as ``wish``."""
     latest_time: str
     latest_status: str
     tags: dict[str, str]
@@ -83,7 +83,7 @@ class BatchTable:
         return replace(batch, members=dict(batch.members))
 
     def put(self, number: str, batch: Batch) -> None:
-        self._table[number] = asdict(batch)
+        self._table[number] = _written(batch)
         self._batches[number] = batch
         self.taken.update(batch.members)
 
@@ -96,6 +96,23 @@ class BatchTable:
             self.remove(number)
 
 
+def _written(batch: Batch) -> Record:
+    """The record of a batch; saved machines have the members' hash under the name ``wish``."""
+    members = {
+        xname: {
+            "wish": member.desired_layers_hash,
+            "latest_time": member.latest_time,
+            "latest_status": member.latest_status,
+            "tags": dict(member.tags),
+        }
+        for xname, member in batch.members.items()
+    }
+    return {**asdict(replace(batch, members={})), "members": members}
+
+
 def _read(value: Record) -> Batch:
-    members = {xname: Member(**member) for xname, member in value["members"].items()}
+    members = {
+        xname: Member(member["wish"], member["latest_time"], member["latest_status"], member["tags"])
+        for xname, member in value["members"].items()
+    }
     return Batch(**{**value, "members": members})

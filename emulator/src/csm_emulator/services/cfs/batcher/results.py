@@ -7,10 +7,9 @@ failure, as failed.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 from csm_emulator.records import Record
-from csm_emulator.services.cfs.batcher.batches import Batch, as_member
+from csm_emulator.services.cfs.batcher.batches import Batch, Member, as_member
 from csm_emulator.services.cfs.components.actions import ComponentActions
 from csm_emulator.services.cfs.components.changes import UncaughtError
 from csm_emulator.services.cfs.components.layer_status import PENDING
@@ -42,17 +41,21 @@ class BatchResults:
     def _unchanged(self, batch: Batch) -> list[str]:
         """Members that are still pending and have the same desired layers as before."""
         waiting = (xname for xname in batch.members if xname in self._components.with_status(PENDING))
-        return [xname for xname in sorted(waiting) if self._now(xname).wish == batch.members[xname].wish]
+        return [
+            xname
+            for xname in sorted(waiting)
+            if self._current_member(xname).desired_layers_hash == batch.members[xname].desired_layers_hash
+        ]
 
     def _ansible_failed(self, batch: Batch) -> bool:
         for xname, member in batch.members.items():
             if xname in self._components:
-                now = self._now(xname)
-                if now.latest_status == "failed" and now.latest_time != member.latest_time:
+                current = self._current_member(xname)
+                if current.latest_status == "failed" and current.latest_time != member.latest_time:
                     return True
         return False
 
-    def _now(self, xname: str) -> Any:
+    def _current_member(self, xname: str) -> Member:
         record = self._components.get(xname) or {}
         return as_member(record, self._components.desired_layers(record))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from csm_emulator.seed_data.images import RELEASES
-from csm_emulator.shell.files import MARK
+from csm_emulator.shell.files import EMPTY_FOLDER_MARK
 
 ROOT = "/mnt/image/image-root"
 _FOLDERS = (
@@ -24,7 +24,7 @@ ID_LIKE="suse"
 def image_root(arch: str) -> Mapping[str, str]:
     """File contents by path; kernel and initrd are empty files."""
     release = RELEASES[arch]
-    files = {f"{ROOT}/{folder}/{MARK}": "" for folder in _FOLDERS}
+    files = {f"{ROOT}/{folder}/{EMPTY_FOLDER_MARK}": "" for folder in _FOLDERS}
     return {
         **files,
         f"{ROOT}/etc/os-release": _RELEASE,

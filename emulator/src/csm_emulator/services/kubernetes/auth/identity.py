@@ -41,7 +41,7 @@ class Identity:
 
     def account(self, token: str) -> str:
         """The service account with this token; raises ``StatusError`` when there is no such account."""
-        for secret in self._store.list(SECRETS.place):
+        for secret in self._store.list(SECRETS.storage_key):
             if secret.get("type") != ACCOUNT_TOKEN or not token:
                 continue
             if _decoded((secret.get("data") or {}).get("token", "")) == token:

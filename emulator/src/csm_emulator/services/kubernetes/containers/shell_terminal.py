@@ -64,7 +64,7 @@ def streams_of(execution: Exec, terminal_input: TerminalInput, budget: Budget) -
         with budget.waiting():
             return await terminal_input.read_chunk()
 
-    return Streams(Input(more=read_chunk), CallerOutput(out, budget), CallerOutput(err, budget))
+    return Streams(Input(read_more=read_chunk), CallerOutput(out, budget), CallerOutput(err, budget))
 
 
 async def serve(shell: Shell, execution: Exec, terminal_input: TerminalInput) -> int:

@@ -86,9 +86,9 @@ class CoreControllers:
         self._objects.registry.invalidate()
         if current is None:
             for kind in kinds_of(previous):
-                for item in self._objects.store.list(kind.place):
+                for item in self._objects.store.list(kind.storage_key):
                     self._objects.store.remove(
-                        kind.place, item["metadata"].get("namespace", ""), item["metadata"]["name"]
+                        kind.storage_key, item["metadata"].get("namespace", ""), item["metadata"]["name"]
                     )
         elif previous is None:
             self._objects.put(CRDS, {**current, "status": established_status(current, self._objects.now())})

@@ -40,7 +40,7 @@ class CronJobs:
         self._idle_minute = -1
         """The minute for which no work is left."""
         objects.listeners.append(self._changed)
-        for cron_job in objects.store.list(CRON_JOBS.place):
+        for cron_job in objects.store.list(CRON_JOBS.storage_key):
             self._checked_until.setdefault(_key(cron_job), objects.context.clock.now())
 
     def _changed(self, kind: Kind, previous: Json, current: Json) -> None:
@@ -67,7 +67,7 @@ class CronJobs:
         if int(now // 60) == self._idle_minute:
             return
         busy = False
-        for cron_job in self._objects.store.list(CRON_JOBS.place):
+        for cron_job in self._objects.store.list(CRON_JOBS.storage_key):
             if not cron_job["spec"].get("suspend"):
                 since = self._checked_until[_key(cron_job)]
                 self._checked_until[_key(cron_job)] = now

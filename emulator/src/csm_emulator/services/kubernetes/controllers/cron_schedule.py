@@ -70,7 +70,7 @@ def read_schedule(text: str) -> Schedule:
     fields = _MACROS.get(text, text).lower().split()
     if len(fields) != len(_RANGES):
         raise ScheduleError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
-    minutes, hours, days, months, weekdays = (_numbers(field, place) for place, field in enumerate(fields))
+    minutes, hours, days, months, weekdays = (_numbers(field, field_index) for field_index, field in enumerate(fields))
     return Schedule(
         minutes,
         hours,
@@ -82,8 +82,8 @@ def read_schedule(text: str) -> Schedule:
     )
 
 
-def _numbers(field: str, place: int) -> frozenset[int]:
-    low, high = _RANGES[place]
+def _numbers(field: str, field_index: int) -> frozenset[int]:
+    low, high = _RANGES[field_index]
     numbers: set[int] = set()
     for part in field.split(","):
         match = _PART.fullmatch(part)
@@ -91,16 +91,16 @@ def _numbers(field: str, place: int) -> frozenset[int]:
             raise ScheduleError(f"failed to parse int from {part}: strconv.Atoi: parsing {part!r}: invalid syntax")
         step = int(match[2] or 1)
         first, _, last = match[1].partition("-")
-        start = low if first in "*?" else _number(first, place)
-        end = high if first in "*?" or (match[2] and not last) else _number(last or first, place)
+        start = low if first in "*?" else _number(first, field_index)
+        end = high if first in "*?" or (match[2] and not last) else _number(last or first, field_index)
         if start < low or end > high or start > end or step < 1:
             raise ScheduleError(f"end of range ({end}) or beginning ({start}) out of [{low}, {high}]: {part}")
         numbers.update(range(start, end + 1, step))
     return frozenset(numbers)
 
 
-def _number(text: str, place: int) -> int:
-    number = _WORDS.get(place, {}).get(text)
+def _number(text: str, field_index: int) -> int:
+    number = _WORDS.get(field_index, {}).get(text)
     if number is None and not (text.isdecimal() and len(text) < 3):
         raise ScheduleError(f"failed to parse int from {text}: strconv.Atoi: parsing {text!r}: invalid syntax")
     return int(text) if number is None else number

@@ -24,7 +24,7 @@ class HierarchyController:
         objects.context.scheduler.register("kubernetes.make-subnamespace", self._make_subnamespace)
 
     def _changed(self, kind: Kind, previous: Json, current: Json) -> None:
-        if kind.place != ANCHORS:
+        if kind.storage_key != ANCHORS:
             return
         meta = (current or previous)["metadata"]
         if previous is None:
@@ -41,7 +41,7 @@ class HierarchyController:
     def _check_deletion(self, kind: Kind, anchor: Json) -> None:
         """Raises ``StatusError`` when the anchor's namespace has children itself."""
         meta = anchor["metadata"]
-        if kind.place != ANCHORS or self._child(meta) is None:
+        if kind.storage_key != ANCHORS or self._child(meta) is None:
             return
         if self._objects.store.list(ANCHORS, meta["name"]):
             name = meta["name"]

@@ -69,7 +69,7 @@ class Jobs:
         self._manifests[key] = {**self._manifests[key], "metadata": _own_metadata(meta)}
         self._versions[key] = self._store.next_version()
         current = self.get(meta["namespace"], meta["name"])
-        self._store.note(JOBS.place, "MODIFIED", current, previous)
+        self._store.note(JOBS.storage_key, "MODIFIED", current, previous)
         return current
 
     def remove(self, namespace: str, name: str) -> Json:
@@ -145,12 +145,12 @@ class Jobs:
         if event.kind == "job-deleted":
             del self._pods[key]
             self._versions.pop("/".join(key), None)
-            self._store.note(JOBS.place, "DELETED", with_version(previous, self._store.next_version()), previous)
+            self._store.note(JOBS.storage_key, "DELETED", with_version(previous, self._store.next_version()), previous)
             return
         self._index_pod(pod)
         if self.get(*key) != previous:
             self._versions["/".join(key)] = self._store.next_version()
-            self._store.note(JOBS.place, "MODIFIED" if previous else "ADDED", self.get(*key), previous)
+            self._store.note(JOBS.storage_key, "MODIFIED" if previous else "ADDED", self.get(*key), previous)
 
     def _view(self, namespace: str, name: str, pods: Iterable[Pod]) -> Json:
         ordered_pods = sorted(pods, key=lambda pod: pod.made)

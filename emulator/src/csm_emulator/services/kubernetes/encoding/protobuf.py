@@ -116,10 +116,10 @@ def _fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = 0
-    for place, byte in enumerate(data[position : position + _LONGEST_VARINT]):
-        value |= (byte & 0x7F) << (7 * place)
+    for index, byte in enumerate(data[position : position + _LONGEST_VARINT]):
+        value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
-            return value, position + place + 1
+            return value, position + index + 1
     raise ProtobufError("a varint that is too long")
 
 

@@ -163,22 +163,22 @@ _FIELDS = {
 
 def known_fields(kind: Kind, value: Json) -> Json:
     """The object without fields that the kind does not have."""
-    names = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.place, ("spec", "status")))
+    names = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.storage_key, ("spec", "status")))
     return {name: field for name, field in value.items() if name in names}
 
 
 def shape_errors(kind: Kind, value: Json) -> Iterator[FieldError]:
     """Errors of the object; a value of a wrong type cannot be decoded and raises ``StatusError``."""
-    for field_error in errors(value, _SHAPES.get(kind.place, _PLAIN)):
+    for field_error in errors(value, _SHAPES.get(kind.storage_key, _PLAIN)):
         if field_error.reason == "FieldValueTypeInvalid":
             raise bad_request(
                 f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
                 f"into Go struct field {kind.kind}.{field_error.field}"
             )
         yield field_error
-    if kind.place == "batch/cronjobs":
+    if kind.storage_key == "batch/cronjobs":
         yield from _schedule_errors(value)
-    if kind.place.endswith("/customresourcedefinitions"):
+    if kind.storage_key.endswith("/customresourcedefinitions"):
         yield from _crd_errors(value)
 
 

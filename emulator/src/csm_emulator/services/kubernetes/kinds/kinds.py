@@ -54,7 +54,7 @@ class Kind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
-    def place(self) -> str:
+    def storage_key(self) -> str:
         """The storage key of its objects, the same for all versions."""
         return f"{self.group}/{self.plural}"
 

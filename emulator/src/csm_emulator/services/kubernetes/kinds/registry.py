@@ -42,7 +42,7 @@ class Registry:
 
     def _load(self) -> dict[tuple[str, str, str], Kind]:
         if not self._loaded:
-            kinds = [*BUILT_IN, *(kind for crd in self._store.list(CRDS.place) for kind in kinds_of(crd))]
+            kinds = [*BUILT_IN, *(kind for crd in self._store.list(CRDS.storage_key) for kind in kinds_of(crd))]
             self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in kinds}
             self._loaded = True
         return self._kinds

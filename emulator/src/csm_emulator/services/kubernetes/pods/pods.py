@@ -150,7 +150,7 @@ class Pods:
             self._views.pop(key, None)
         elif kind == "MODIFIED":
             previous = previous or value
-        self._store.note(PODS.place, kind, value, previous)
+        self._store.note(PODS.storage_key, kind, value, previous)
 
     def _view(self, pod: Pod) -> Json:
         key = _key(pod)
@@ -162,7 +162,7 @@ class Pods:
             spec = {**extra.get("spec", {}), **({"nodeName": pod.node} if pod.node else {})}
             if "spec" not in extra:
                 spec = pod_view.spec(pod)
-            host = address_of(self._store.get(NODES.place, "", pod.node))
+            host = address_of(self._store.get(NODES.storage_key, "", pod.node))
             status = pod_view.status(pod, host, self._context.random)
             self._views[key] = {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": status}
         return self._views[key]
@@ -172,7 +172,7 @@ class Pods:
         if pod.owner is None:
             return ""
         kind, name = pod.owner
-        owner = self._store.get(_OWNERS[kind].place, pod.namespace, name) if kind in _OWNERS else None
+        owner = self._store.get(_OWNERS[kind].storage_key, pod.namespace, name) if kind in _OWNERS else None
         return owner["metadata"]["uid"] if owner else self._context.cluster.job_uid(pod.namespace, name)
 
 

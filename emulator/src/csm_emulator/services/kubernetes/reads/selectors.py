@@ -19,7 +19,7 @@ _EQUAL = re.compile(rf"({_KEY})\s*(==|=|!=)\s*({_VALUE})")
 _EXISTS = re.compile(rf"(!?)\s*({_KEY})")
 _FIELD = re.compile(r"\s*([A-Za-z0-9.\[\]_/-]+)\s*(==|=|!=)\s*(.*?)\s*")
 _COMMON_FIELDS = ("metadata.name", "metadata.namespace")
-_FIELDS_BY_PLACE: Mapping[str, tuple[str, ...]] = {
+_FIELDS_BY_STORAGE_KEY: Mapping[str, tuple[str, ...]] = {
     "/pods": (
         "spec.nodeName",
         "spec.restartPolicy",
@@ -92,7 +92,7 @@ def _field_test(kind: Kind, piece: str) -> Predicate:
     if match is None:
         raise bad_request(f"invalid selector: '{piece}'; can't understand '{piece}'")
     path, operator, value = match.groups()
-    if path not in (*_COMMON_FIELDS, *_FIELDS_BY_PLACE.get(kind.place, ())):
+    if path not in (*_COMMON_FIELDS, *_FIELDS_BY_STORAGE_KEY.get(kind.storage_key, ())):
         raise bad_request(f"field label not supported: {path}")
     return lambda item: (_field(item, path) == value) == (operator != "!=")
 

@@ -30,8 +30,8 @@ def requested_form(call: Call) -> str:
 
 
 def columns(kind: Kind) -> tuple[Column, ...]:
-    if kind.place in BUILT_IN:
-        return BUILT_IN[kind.place][0]
+    if kind.storage_key in BUILT_IN:
+        return BUILT_IN[kind.storage_key][0]
     return (NAME, *(kind.columns or (AGE,)))
 
 
@@ -58,8 +58,8 @@ def _row(kind: Kind, value: Json, call: Call, now: float) -> Json:
 
 
 def _cells(kind: Kind, value: Json, now: float) -> list[Json]:
-    if kind.place in BUILT_IN:
-        return BUILT_IN[kind.place][1](value, now)
+    if kind.storage_key in BUILT_IN:
+        return BUILT_IN[kind.storage_key][1](value, now)
     if not kind.columns:
         return cells.plain_cells(value, now)
     return [value["metadata"]["name"], *(_cell(column, value, now) for column in kind.columns)]

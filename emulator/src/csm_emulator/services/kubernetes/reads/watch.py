@@ -61,7 +61,7 @@ class _Watcher:
                 return
             self._objects.refresh()
             # Changes that happen while a slow client reads these lines are sent in the next round.
-            changes = list(history.after(self._position, self._request.kind.place))
+            changes = list(history.after(self._position, self._request.kind.storage_key))
             self._position = max(self._position, self._objects.store.version)
             for change in changes:
                 line = self._line(change)

@@ -137,7 +137,7 @@ def _secret(namespace: str, name: str, data: dict[str, str]) -> Json:
 def _first_day_object(context: Context, kind: Kind, value: Json) -> Json:
     meta = value["metadata"]
     standard = {
-        "uid": context.random.uuid("kubernetes.seed", kind.place, meta.get("namespace", ""), meta["name"]),
+        "uid": context.random.uuid("kubernetes.seed", kind.storage_key, meta.get("namespace", ""), meta["name"]),
         "resourceVersion": str(FIRST_VERSION),
         "creationTimestamp": rfc3339(FIRST_DAY, 0),
         **({"generation": 1} if "spec" in value and kind not in (NAMESPACES, NODES) else {}),

@@ -24,8 +24,8 @@ class Events:
 
     def __init__(self, context: Context, store: ObjectStore) -> None:
         self._clock = context.clock
-        self._source = StoreSource(store, EVENTS.place)
-        metas = [event["metadata"] for event in store.list(EVENTS.place)]
+        self._source = StoreSource(store, EVENTS.storage_key)
+        metas = [event["metadata"] for event in store.list(EVENTS.storage_key)]
         self._order = deque(
             (moment_of(meta["creationTimestamp"]), meta["namespace"], meta["name"])
             for meta in sorted(metas, key=lambda meta: int(meta["resourceVersion"]))

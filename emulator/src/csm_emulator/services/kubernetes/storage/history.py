@@ -15,7 +15,7 @@ MOST_CHANGES = 4096
 @dataclass(frozen=True, slots=True)
 class Change:
     version: int
-    place: str
+    storage_key: str
     type: str
     """ADDED, MODIFIED or DELETED."""
     object: Json
@@ -38,7 +38,7 @@ class History:
             self.oldest = self._versions[surplus - 1]
             del self._changes[:surplus], self._versions[:surplus]
 
-    def after(self, version: int, place: str) -> Iterator[Change]:
+    def after(self, version: int, storage_key: str) -> Iterator[Change]:
         for number in range(bisect_right(self._versions, version), len(self._changes)):
-            if self._changes[number].place == place:
+            if self._changes[number].storage_key == storage_key:
                 yield self._changes[number]

@@ -15,15 +15,15 @@ FIRST_VERSION = 100_000
 """The resource version on the first day: a cluster is never new when clients use it."""
 
 
-def key_of(place: str, namespace: str, name: str) -> str:
-    return f"{place}/{namespace}/{name}"
+def key_of(storage_key: str, namespace: str, name: str) -> str:
+    return f"{storage_key}/{namespace}/{name}"
 
 
 class ObjectStore:
     def __init__(self, context: Context, seeds: Iterable[tuple[Kind, Json]]) -> None:
         self._context = context
         seeded = {
-            key_of(kind.place, seed["metadata"].get("namespace", ""), seed["metadata"]["name"]): seed
+            key_of(kind.storage_key, seed["metadata"].get("namespace", ""), seed["metadata"]["name"]): seed
             for kind, seed in seeds
         }
         self._table = context.tables.open("kubernetes.objects", seeded)
@@ -52,43 +52,43 @@ class ObjectStore:
         self._numbers["uid"] = self._numbers.get("uid", 0) + 1
         return self._context.random.uuid("kubernetes.uid", self._numbers["uid"], *key)
 
-    def get(self, place: str, namespace: str, name: str) -> Json:
+    def get(self, storage_key: str, namespace: str, name: str) -> Json:
         """The object; None when it does not exist."""
-        return self._table.get(key_of(place, namespace, name))
+        return self._table.get(key_of(storage_key, namespace, name))
 
-    def list(self, place: str, namespace: str = "") -> list[Json]:
+    def list(self, storage_key: str, namespace: str = "") -> list[Json]:
         """The objects in the order of etcd, of one namespace or of all."""
-        start = f"{place}/{namespace}/" if namespace else ""
-        return [self._table[key] for key in sorted(self._keys[place]) if key.startswith(start)]
+        start = f"{storage_key}/{namespace}/" if namespace else ""
+        return [self._table[key] for key in sorted(self._keys[storage_key]) if key.startswith(start)]
 
     def owned(self, uid: str) -> Sequence[tuple[str, Json]]:
-        """(place, object) of the objects with this owner."""
+        """(storage_key, object) of the objects with this owner."""
         return [(key.rsplit("/", 2)[0], self._table[key]) for key in sorted(self._owned[uid])]
 
-    def put(self, place: str, value: Json) -> Json:
+    def put(self, storage_key: str, value: Json) -> Json:
         """Store the object and return it with its new version."""
         meta = value["metadata"]
-        key = key_of(place, meta.get("namespace", ""), meta["name"])
+        key = key_of(storage_key, meta.get("namespace", ""), meta["name"])
         previous = self._table.get(key)
         versioned = with_version(value, self.next_version())
         if previous is not None:
             self._unindex(key, previous)
         self._table[key] = versioned
         self._index(key, versioned)
-        self.note(place, "ADDED" if previous is None else "MODIFIED", versioned, previous)
+        self.note(storage_key, "ADDED" if previous is None else "MODIFIED", versioned, previous)
         return versioned
 
-    def remove(self, place: str, namespace: str, name: str) -> Json:
-        key = key_of(place, namespace, name)
+    def remove(self, storage_key: str, namespace: str, name: str) -> Json:
+        key = key_of(storage_key, namespace, name)
         previous = self._table.pop(key)
         self._unindex(key, previous)
         removed = with_version(previous, self.next_version())
-        self.note(place, "DELETED", removed, previous)
+        self.note(storage_key, "DELETED", removed, previous)
         return removed
 
-    def note(self, place: str, kind: str, value: Json, previous: Json) -> None:
+    def note(self, storage_key: str, kind: str, value: Json, previous: Json) -> None:
         """Add a change to the history, for watchers; also for kinds that are not in this store."""
-        self.history.add(Change(int(value["metadata"]["resourceVersion"]), place, kind, value, previous))
+        self.history.add(Change(int(value["metadata"]["resourceVersion"]), storage_key, kind, value, previous))
 
     def _index(self, key: str, value: Json) -> None:
         self._keys[key.rsplit("/", 2)[0]].add(key)

@@ -31,21 +31,21 @@ class Source(Protocol):
 class StoreSource:
     """Objects in the store, as of most kinds."""
 
-    def __init__(self, store: ObjectStore, place: str) -> None:
+    def __init__(self, store: ObjectStore, storage_key: str) -> None:
         self._store = store
-        self._place = place
+        self._storage_key = storage_key
 
     def get(self, namespace: str, name: str) -> Json:
-        return self._store.get(self._place, namespace, name)
+        return self._store.get(self._storage_key, namespace, name)
 
     def list(self, namespace: str) -> list[Json]:
-        return self._store.list(self._place, namespace)
+        return self._store.list(self._storage_key, namespace)
 
     def put(self, value: Json) -> Json:
-        return self._store.put(self._place, value)
+        return self._store.put(self._storage_key, value)
 
     def remove(self, namespace: str, name: str) -> Json:
-        return self._store.remove(self._place, namespace, name)
+        return self._store.remove(self._storage_key, namespace, name)
 
 
 class Objects:
@@ -54,13 +54,13 @@ class Objects:
         self.store = store
         self.registry = registry
         self.special: dict[str, Source] = {}
-        """By place: the sources of kinds that are not in the store."""
+        """By storage key: the sources of kinds that are not in the store."""
         self.listeners: list[Listener] = []
         self.refresh: Callable[[], None] = lambda: None
         """Called before each request: creates the scheduled Jobs that are due."""
 
     def source(self, kind: Kind) -> Source:
-        return self.special.get(kind.place) or StoreSource(self.store, kind.place)
+        return self.special.get(kind.storage_key) or StoreSource(self.store, kind.storage_key)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Json:
         return self.source(kind).get(namespace, name)
@@ -99,7 +99,7 @@ class Objects:
         identity = {
             "name": meta["name"],
             **({"namespace": meta["namespace"]} if meta.get("namespace") else {}),
-            "uid": self.store.new_uid(kind.place, meta["name"]),
+            "uid": self.store.new_uid(kind.storage_key, meta["name"]),
             "creationTimestamp": self.now(),
         }
         generation = {"generation": 1} if "spec" in value else {}
@@ -113,7 +113,7 @@ class Objects:
         return removed
 
     def namespace(self, name: str) -> Json:
-        return self.store.get(NAMESPACES.place, "", name)
+        return self.store.get(NAMESPACES.storage_key, "", name)
 
     def now(self) -> str:
         return rfc3339(self.context.clock.now(), 0)

@@ -33,7 +33,7 @@ class Admission:
 
     def admit(self, kind: Kind, operation: str, user: str, new: Json, old: Json, *, dry: bool) -> Json:
         """The object as the webhooks changed it; raises ``StatusError``. ``new`` is None for a deletion."""
-        if kind.place != TENANTS:
+        if kind.storage_key != TENANTS:
             return new
         review = self._review(operation, user, new, old, dry=dry)
         if operation != DELETE:

@@ -61,7 +61,7 @@ class ObjectDeleter:
         dry = request.is_dry_run or options.get("dryRun") == ["All"]
         for guard in self.guards:
             guard(kind, value)
-        if kind.place == TENANTS:
+        if kind.storage_key == TENANTS:
             webhook_kind = self.objects.registry.find(kind.group, VERSION, kind.plural) or kind
             self.admission.admit(webhook_kind, DELETE, request.user, None, convert(webhook_kind, value), dry=dry)
         meta = value["metadata"]
@@ -103,8 +103,11 @@ class ObjectDeleter:
 
     def _remove_owner(self, uid: str) -> None:
         """Remove this owner from its dependents, and delete the dependents that have no other owner."""
-        for place, dependent in self.objects.store.owned(uid):
-            kind = next((candidate for candidate in self.objects.registry.stored() if candidate.place == place), None)
+        for storage_key, dependent in self.objects.store.owned(uid):
+            kind = next(
+                (candidate for candidate in self.objects.registry.stored() if candidate.storage_key == storage_key),
+                None,
+            )
             remaining = [owner for owner in dependent["metadata"]["ownerReferences"] if owner["uid"] != uid]
             if kind is None:
                 continue
@@ -121,8 +124,11 @@ class ObjectDeleter:
             self._remove_owner(previous["metadata"]["uid"])
 
     def _orphan(self, uid: str) -> None:
-        for place, dependent in self.objects.store.owned(uid):
-            kind = next((candidate for candidate in self.objects.registry.stored() if candidate.place == place), None)
+        for storage_key, dependent in self.objects.store.owned(uid):
+            kind = next(
+                (candidate for candidate in self.objects.registry.stored() if candidate.storage_key == storage_key),
+                None,
+            )
             remaining = [owner for owner in dependent["metadata"]["ownerReferences"] if owner["uid"] != uid]
             if kind is not None:
                 self.objects.put(

@@ -71,14 +71,14 @@ def _merge_list(field: str, previous: list[Json], patch: list[Json]) -> list[Jso
         return [item for item in patch if not (isinstance(item, dict) and item.get("$patch") == "replace")]
     merged = list(previous)
     for item in patch:
-        place = next((n for n, old in enumerate(merged) if old.get(key) == item.get(key)), None)
+        index = next((n for n, old in enumerate(merged) if old.get(key) == item.get(key)), None)
         if item.get("$patch") == "delete":
-            if place is not None:
-                del merged[place]
-        elif place is None:
+            if index is not None:
+                del merged[index]
+        elif index is None:
             merged.append({name: value for name, value in item.items() if not name.startswith("$")})
         else:
-            merged[place] = merge(merged[place], item)
+            merged[index] = merge(merged[index], item)
     return merged
 
 
@@ -88,11 +88,11 @@ def _order(merged: dict[str, Json], field: str, order: list[Json]) -> None:
         return
     key = _key(field, order)
 
-    def place(item: Json) -> int:
+    def position(item: Json) -> int:
         identity = item.get(key) if key and isinstance(item, dict) else item
         for number, entry in enumerate(order):
             if (entry.get(key) if key and isinstance(entry, dict) else entry) == identity:
                 return number
         return len(order)
 
-    merged[field] = sorted(items, key=place)
+    merged[field] = sorted(items, key=position)

@@ -173,7 +173,7 @@ class ObjectWriter:
 
     def _admit(self, request: Request, operation: str, value: Json, live: Json) -> Json:
         kind = request.kind
-        if kind.place != TENANTS:
+        if kind.storage_key != TENANTS:
             return value
         webhook_kind = self.objects.registry.find(kind.group, VERSION, kind.plural) or kind
         old = None if live is None else convert(webhook_kind, live)

@@ -92,7 +92,7 @@ def _set_and_notify(hsm: Hsm, xnames: Sequence[str], fields: Mapping[str, Json],
 
 
 def _set(hsm: Hsm, xnames: Sequence[str], fields: Mapping[str, Json], *, several: bool = False) -> list[str]:
-    """Of several components change those that differ; a single one always."""
+    """Set the fields. Of several components only those that differ are changed; a single one is always changed."""
     targets = _existing(hsm, xnames)
     if several or len(xnames) > 1:
         targets = [xname for xname in targets if _differs(hsm.components[xname], fields)]

@@ -115,19 +115,21 @@ def is_rigid(body: Json) -> bool:
     return bool(body["ProcessingModel"] == RIGID)
 
 
-def split_failures(xnames: Sequence[str], hindrance: Callable[[str], str], body: Json) -> tuple[list[str], list[Json]]:
-    """The components without a hindrance, and the failures; a rigid request raises ``HmsError`` at the first."""
-    unhindered: list[str] = []
+def split_failures(
+    xnames: Sequence[str], failure_reason: Callable[[str], str], body: Json
+) -> tuple[list[str], list[Json]]:
+    """The components without a failure reason, and the failures; a rigid request raises ``HmsError`` at the first."""
+    eligible: list[str] = []
     failures: list[Json] = []
     for xname in xnames:
-        reason = hindrance(xname)
+        reason = failure_reason(xname)
         if reason and is_rigid(body):
             raise HmsError(ERROR_OF_REASON[reason])
         if reason:
             failures.append(failure(xname, reason))
         else:
-            unhindered.append(xname)
-    return unhindered, failures
+            eligible.append(xname)
+    return eligible, failures
 
 
 def failure(xname: str, reason: str) -> Json:

@@ -89,18 +89,18 @@ class Locks:
     def set_lock(self, locked: bool) -> BodyHandler:
         def handle(_: Call, body: Json) -> Reply:
             xnames = select_components(self._hsm, body)
-            unhindered, failures = split_failures(xnames, lambda xname: self._hindrance(xname, locked), body)
-            reserved = {xname for xname in unhindered if self._reservations.find(xname)}
-            if (reserved and is_rigid(body)) or len(reserved) == len(unhindered):
+            eligible, failures = split_failures(xnames, lambda xname: self._failure_reason(xname, locked), body)
+            reserved = {xname for xname in eligible if self._reservations.find(xname)}
+            if (reserved and is_rigid(body)) or len(reserved) == len(eligible):
                 raise HmsError(ERROR_OF_REASON["Reserved"])
-            failures += [failure(xname, "Reserved") for xname in unhindered if xname in reserved]
-            changed = [xname for xname in unhindered if xname not in reserved]
+            failures += [failure(xname, "Reserved") for xname in eligible if xname in reserved]
+            changed = [xname for xname in eligible if xname not in reserved]
             self._put(changed, "Locked", locked)
             return json_reply(counts_record(changed, failures))
 
         return handle
 
-    def _hindrance(self, xname: str, locked: bool) -> str:
+    def _failure_reason(self, xname: str, locked: bool) -> str:
         component = self._hsm.components[xname]
         if component.get("Locked", False) is locked:
             return "Locked" if locked else "Unlocked"

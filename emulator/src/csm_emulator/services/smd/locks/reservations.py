@@ -43,13 +43,13 @@ class Reservations:
         minutes = body["ReservationDuration"]
         # SMD locks the rows that it reads here, which PostgreSQL refuses for a join with members.
         xnames = select_components(self._hsm, body, joined=False)
-        unhindered, failures = split_failures(xnames, lambda xname: self._hindrance(xname, minutes), body)
-        reserved = {xname for xname in unhindered if self._reservations.find(xname)}
+        eligible, failures = split_failures(xnames, lambda xname: self._failure_reason(xname, minutes), body)
+        reserved = {xname for xname in eligible if self._reservations.find(xname)}
         if reserved and is_rigid(body):
             raise HmsError(ERROR_OF_REASON["Reserved"])
-        failures += [failure(xname, "Reserved") for xname in unhindered if xname in reserved]
+        failures += [failure(xname, "Reserved") for xname in eligible if xname in reserved]
         reservations = [
-            (xname, self._reservations.create(xname, minutes)) for xname in unhindered if xname not in reserved
+            (xname, self._reservations.create(xname, minutes)) for xname in eligible if xname not in reserved
         ]
         success = [
             {
@@ -62,7 +62,7 @@ class Reservations:
         ]
         return json_reply({"Success": success, "Failure": failures})
 
-    def _hindrance(self, xname: str, minutes: int) -> str:
+    def _failure_reason(self, xname: str, minutes: int) -> str:
         """Reservations without an end need a locked component, those with an end an unlocked one."""
         component = self._hsm.components[xname]
         if component.get("ReservationDisabled"):

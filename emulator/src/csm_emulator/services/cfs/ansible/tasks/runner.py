@@ -103,8 +103,8 @@ class TaskRun:
         return self._task.module not in modules.ON_CONTROLLER and self._delegate != _CONTROLLER
 
     def _is_unreachable(self, host: str) -> bool:
-        fell = self._state.inputs.down_since.get(host)
-        if fell is None or not self._connects() or fell >= self._state.timeline.now:
+        down_since = self._state.inputs.down_since.get(host)
+        if down_since is None or not self._connects() or down_since >= self._state.timeline.now:
             return False
         return self._may_run(host)
 

@@ -1,4 +1,4 @@
-"""Orders of the provider for the life cycle of nodes: enroll, assign, release, maintenance, retire, delete."""
+"""Actions of the provider on the life cycle of nodes: enroll, assign, release, maintenance, retire, delete."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from canton.api.mutations.node_operations import (
     PLANNED,
     DryRun,
     NodeNames,
-    NodeOrder,
+    NodeRequest,
     find_nodes,
-    order_operation,
+    plan_or_start,
     with_holders,
 )
 from canton.api.rendering.documents import Body, Name, answers
@@ -27,25 +27,25 @@ from canton.domain.errors import WrongState
 from canton.domain.nodeset.nodeset import fold
 from canton.operations.engine.completion import Attribution
 from canton.operations.plan.plan import Plan
-from canton.operations.planners.move_nodes import ORDERS, plan_move
+from canton.operations.planners.node_lifecycle import ACTIONS, plan_lifecycle_action
 from canton.store.access import quotas
 from canton.store.inventory import nodes
 
 router = APIRouter(tags=["nodes"], route_class=Route)
 
 
-class EnrollOrder(NodeOrder):
+class EnrollRequest(NodeRequest):
     sanitised_by_hand: Annotated[
         Literal[True],
         Field(description="The caller confirms that nothing of an earlier user is left on the nodes."),
     ]
 
 
-class AssignOrder(NodeOrder):
+class AssignRequest(NodeRequest):
     tenant: Annotated[Name, Field(description="The tenant that gets the nodes.", examples=["psi"])]
 
 
-class MaintenanceOrder(NodeOrder):
+class MaintenanceRequest(NodeRequest):
     power: Annotated[
         Literal["off", "unchanged"],
         Field(description="`unchanged`: do not power the nodes off, for a controller that does not answer."),
@@ -59,20 +59,20 @@ class Deleted(Body):
 
 @router.post("/nodes/enroll", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def enroll_nodes(
-    node_order: EnrollOrder, change: Annotated[Change, change("node.enroll")], dry_run: DryRun = False
+    node_request: EnrollRequest, change: Annotated[Change, change("node.enroll")], dry_run: DryRun = False
 ) -> Response:
     """Power nodes off and make them free: nodes that are discovered, in quarantine or in maintenance.
 
     Canton does not sanitise nodes yet. The caller confirms that they did, and the audit records it.
     """
-    return order_operation(
-        change, node_order, lambda snapshot, _: plan_move(snapshot, ORDERS["enroll"]), dry_run=dry_run
+    return plan_or_start(
+        change, node_request, lambda snapshot, _: plan_lifecycle_action(snapshot, ACTIONS["enroll"]), dry_run=dry_run
     )
 
 
 @router.post("/nodes/assign", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def assign_nodes(
-    node_order: AssignOrder, change: Annotated[Change, change("node.assign")], dry_run: DryRun = False
+    node_request: AssignRequest, change: Annotated[Change, change("node.assign")], dry_run: DryRun = False
 ) -> Response:
     """Power free nodes off and give them to a tenant, within its quota.
 
@@ -80,12 +80,12 @@ def assign_nodes(
     """
 
     def require_room(connection: Connection, plan: Plan) -> None:
-        quotas.require_room(connection, node_order.tenant, "nodes", len(plan.nodes))
+        quotas.require_room(connection, node_request.tenant, "nodes", len(plan.nodes))
 
-    return order_operation(
+    return plan_or_start(
         change,
-        node_order,
-        lambda snapshot, _: plan_move(snapshot, ORDERS["assign"], node_order.tenant),
+        node_request,
+        lambda snapshot, _: plan_lifecycle_action(snapshot, ACTIONS["assign"], node_request.tenant),
         dry_run=dry_run,
         require=require_room,
     )
@@ -93,35 +93,38 @@ def assign_nodes(
 
 @router.post("/nodes/release", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def release_nodes(
-    node_order: NodeOrder, change: Annotated[Change, change("node.release")], dry_run: DryRun = False
+    node_request: NodeRequest, change: Annotated[Change, change("node.release")], dry_run: DryRun = False
 ) -> Response:
     """Take nodes from their tenant: they are powered off and end in quarantine, because nothing is sanitised."""
-    return order_operation(
-        change, node_order, lambda snapshot, tenant: plan_move(snapshot, ORDERS["release"], tenant), dry_run=dry_run
+    return plan_or_start(
+        change,
+        node_request,
+        lambda snapshot, tenant: plan_lifecycle_action(snapshot, ACTIONS["release"], tenant),
+        dry_run=dry_run,
     )
 
 
 @router.post("/nodes/maintenance", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def maintain_nodes(
-    node_order: MaintenanceOrder, change: Annotated[Change, change("node.maintenance")], dry_run: DryRun = False
+    node_request: MaintenanceRequest, change: Annotated[Change, change("node.maintenance")], dry_run: DryRun = False
 ) -> Response:
     """Power nodes off and take them out of service; only nodes without a tenant. Back into service: enroll."""
-    off = node_order.power == "off"
-    return order_operation(
+    off = node_request.power == "off"
+    return plan_or_start(
         change,
-        node_order,
-        lambda snapshot, _: plan_move(snapshot, ORDERS["maintenance"], power_off=off),
+        node_request,
+        lambda snapshot, _: plan_lifecycle_action(snapshot, ACTIONS["maintenance"], power_off=off),
         dry_run=dry_run,
     )
 
 
 @router.post("/nodes/retire", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def retire_nodes(
-    node_order: NodeOrder, change: Annotated[Change, change("node.retire")], dry_run: DryRun = False
+    node_request: NodeRequest, change: Annotated[Change, change("node.retire")], dry_run: DryRun = False
 ) -> Response:
     """Retire nodes in maintenance for good. Nothing is done to the hardware, which may already be removed."""
-    return order_operation(
-        change, node_order, lambda snapshot, _: plan_move(snapshot, ORDERS["retire"]), dry_run=dry_run
+    return plan_or_start(
+        change, node_request, lambda snapshot, _: plan_lifecycle_action(snapshot, ACTIONS["retire"]), dry_run=dry_run
     )
 
 
@@ -150,10 +153,10 @@ def delete_nodes(
             check(connection)
         return answer.response()
 
-    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+    def apply(connection: Connection, _because: Attribution) -> ChangeResult:
         nodes.lock_for_deletion(connection, xnames)
         check(connection)
         nodes.delete(connection, xnames)
         return ChangeResult(answer, f"nodes:{fold(xnames)}"[:200], "node.deleted", dict(answer.body or {}))
 
-    return change.carry_out(target.change_target(), act)
+    return change.carry_out(target.change_target(), apply)
