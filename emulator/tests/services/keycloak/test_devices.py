@@ -163,7 +163,7 @@ def test_codes_that_were_never_issued(visitor: RealmClient, code: str) -> None:
 def test_devices_are_forgotten_when_there_are_too_many_or_keycloak_restarts(
     alone: RealmClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(devices, "MOST", 2)
+    monkeypatch.setattr(devices, "MAX_DEVICES", 2)
     device_logins = [_begin(alone) for _ in range(3)]
     assert error(_poll(alone, device_logins[0]))[1] == "invalid_grant"
     assert error(_poll(alone, device_logins[2]))[1] == "authorization_pending"

@@ -147,7 +147,7 @@ def test_no_such_transition(pcs: Pcs, method: str, text: str, status: int, detai
 
 
 def test_the_number_of_ended_records_is_bounded(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST", 2)
+    monkeypatch.setattr(records, "MAX_ENDED", 2)
     started = []
     for _ in range(3):
         started.append(pcs.start("on", UP))

@@ -42,14 +42,14 @@ def create_service(context: Context) -> EmulatedService:
         Collectives(store),
     )
 
-    def intention(port: str) -> PortData | None:
+    def intended_state(port: str) -> PortData | None:
         place = fabric.plan.ports.get(port)
         if place is None:
             return None
         vnis = blocks.intended(place.dfa) if place.edge else None
         return PortState(**ports.target_state(place), vnis=vnis).data()
 
-    fabric.intended_state = intention
+    fabric.intended_state = intended_state
     routes = [route.through(_with_error_replies) for room in parts for route in room.routes()]
     service = EmulatedService(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
     return replace(service, not_found=_merging_slashes(service))
