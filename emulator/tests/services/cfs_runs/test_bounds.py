@@ -360,7 +360,7 @@ def test_templates_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_session_in_several_parts_logs_every_line_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "WORK_PER_TURN", 50)
     monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.WORK_PER_TURN", 50)
-    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", CountingNotYet)
+    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.ActionNotReady", CountingNotYet)
     CountingNotYet.count = 0
     lab.configure("c", lab.layer("one", tasks("- debug: {msg: hi}\n  loop: [1, 2, 3, 4, 5, 6]\n" * 10)))
     assert lab.run("s", "c", NODE) == "true"

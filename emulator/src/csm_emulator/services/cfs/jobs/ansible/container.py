@@ -81,7 +81,7 @@ class AnsibleContainer:
             self._runs_by_host.setdefault(host, set()).add(run["name"])
 
     def _lines(self, run: Run) -> None:
-        """Continue the run up to now and print its lines; raises ``NotYet`` when other work should come first."""
+        """Continue up to now and print the lines; raises ``ActionNotReady`` when other work should come first."""
         state = course_of(run)
         due = self._job_context.context.clock.now() - state["began"] + _ROUNDING
         try:
@@ -101,7 +101,7 @@ class AnsibleContainer:
             self._close_layer(run, playbook_run.result)
 
     def _continue_run(self, run: Run, due: float) -> PlaybookRun:
-        """The run, computed up to this time; raises ``VcsUnavailable`` and ``NotYet``."""
+        """The run, computed up to this time; raises ``VcsUnavailable`` and ``ActionNotReady``."""
         try:
             if run["job"] not in self._playbook_runs:
                 self._playbook_runs[run["job"]] = self._layer_runs.playbook_run(run)

@@ -112,7 +112,7 @@ class InventoryContainer:
         return groups
 
     def from_files(self, run: Run) -> FileInventory:
-        """The inventory in the repository of additional inventory; raises ``VcsUnavailable`` and ``NotYet``."""
+        """The inventory in the repository of additional inventory; raises ``VcsUnavailable`` and ``ActionNotReady``."""
         if not run["hosts"]:
             return FileInventory()
         try:
