@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 from typing import IO
 
 import pytest
@@ -45,8 +46,11 @@ def test_the_greeting_has_addresses_and_examples(tmp_path: Path) -> None:
     arguments = [str(COMMAND), "tiny", "--port", "0"]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     with subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        # Without the last line, reading would wait for ever.
+        limit = Timer(60, run.kill)
+        limit.start()
         try:
-            output = "".join(_until(run.stdout, "Ctrl-C ends it."))
+            output = "".join(_until(run.stdout, "Ctrl-C stops it."))
             assert re.search(r"gateway +https://127\.0\.0\.1:\d+\n", output)
             ca = re.search(r"CA +(\S+)\n", output)
             assert ca
@@ -61,6 +65,7 @@ def test_the_greeting_has_addresses_and_examples(tmp_path: Path) -> None:
             status_run = command("status", XDG_RUNTIME_DIR=str(tmp_path))
             assert "tiny" in status_run.stdout
         finally:
+            limit.cancel()
             run.send_signal(signal.SIGINT)
             assert run.wait(15) == 0
     assert command("status", XDG_RUNTIME_DIR=str(tmp_path)).returncode == 3

@@ -121,7 +121,7 @@ def test_a_body_of_unsaid_length_is_counted(size: int) -> None:
 
 
 def test_who_sends_on_for_too_long_is_cut(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(asgi, "_LINGER", 0.05)
+    monkeypatch.setattr(asgi, "_DRAIN_SECONDS", 0.05)
 
     async def story() -> None:
         async with serving() as port:
